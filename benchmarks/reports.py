@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance.report.comparison import as_json, compare_records
 from conformance.report.merge import merged
-from conformance.report.record import Record, encode_record, judged
-from conformance.report.stored import Stored, load
+from conformance.report.record import Record, encode_record, record_with_verdict
+from conformance.report.stored import StoredRecord, load
 from conformance.report.writer import FORMATS, page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +55,7 @@ def record() -> Record:
     backend = {"text": "bench", "name": "bench", "version": "1", "language": "", "wire": "json", "sandbox": "none"}
     row = {"text": "The tail keeps its own length.", "place": "spec/requirements.yaml:12:3"}
     lists = ("expected_failures", "missing", "obstacles", "unattributed", "unexpected_passes", "unmatched_expectations")
-    return judged(
+    return record_with_verdict(
         {
             **{name: [] for name in lists},
             "backend": {**backend, "operators": operators},
@@ -102,9 +102,9 @@ def main() -> int:
         file.write_bytes(encode_record(record()))
         yardstick = best(lambda: json.dumps(json.loads(file.read_bytes())))
 
-        def loaded() -> Stored:
+        def loaded() -> StoredRecord:
             found = load(file, ROOT / "spec" / "schema")
-            assert isinstance(found, Stored)
+            assert isinstance(found, StoredRecord)
             return found
 
         def shown(format_: str) -> bytes:

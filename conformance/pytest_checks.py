@@ -12,17 +12,17 @@ from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import Side
-from conformance.backend.scheduler import Finished
+from conformance.backend.scheduler import ConversationResult
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
-from conformance.report.failure import Tried, facts_of, headline, plain
+from conformance.report.failure import Reproduction, facts_of, headline, plain_lines
 from conformance.report.record import entry_of, prose_of
 from conformance.report.untrusted import one_line
-from conformance.trial.cases import blamed
+from conformance.trial.cases import conversation_verdicts
 from conformance.trial.check import Check, Result, Verdict, outcome_name
 from conformance.trial.client import Client
-from conformance.trial.forked import Partner
+from conformance.trial.forked import WorkerProcess
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
@@ -34,7 +34,7 @@ _COLLECT: Final = ""  # the question for all checks; any other question is the i
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedChecks:
     """Every check of the profile, sorted by id; what the backend declares, None where it says no valid hello; and the
     expected failures that match no check of any profile."""
 
@@ -44,7 +44,7 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckVerdict:
     """The verdict on one check; of a failure one line, and the account that the terminal gives of it."""
 
     verdict: str
@@ -52,23 +52,23 @@ class Judged:
     account: str = ""
 
 
-class Bench:
+class CheckProcess:
     """Collects checks and tries them one at a time, in any order, in a child process.
 
     The suite's own Python is imported there, and the backend belongs to it. A backend that is lost is started again.
     """
 
     def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
-        self._partner = Partner(lambda questions: _answers(_Trials(library, corpus, options), questions))
+        self._partner = WorkerProcess(lambda questions: _answers(_Trials(library, corpus, options), questions))
 
-    def collect(self) -> Collected:
+    def collect(self) -> CollectedChecks:
         """The checks; raises BackendNotFound, NoSandbox, MalformedContract."""
-        found: Collected = self._partner.ask(_COLLECT)
+        found: CollectedChecks = self._partner.ask(_COLLECT)
         return found
 
-    def judge(self, id_: str) -> Judged:
+    def judge(self, id_: str) -> CheckVerdict:
         """The verdict on one check."""
-        found: Judged = self._partner.ask(id_)
+        found: CheckVerdict = self._partner.ask(id_)
         return found
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class Bench:
         self._partner.close()
 
 
-def _answers(trials: _Trials, questions: Iterator[str]) -> Iterator[Collected | Judged]:
+def _answers(trials: _Trials, questions: Iterator[str]) -> Iterator[CollectedChecks | CheckVerdict]:
     try:
         for question in questions:
             yield trials.collected() if question == _COLLECT else trials.judged(question)
@@ -97,7 +97,7 @@ class _Trials:
         self._plan = Plan(library, corpus, options, self._codebook)
         self._results: dict[str, Result] = {}
 
-    def collected(self) -> Collected:
+    def collected(self) -> CollectedChecks:
         """The items to collect; the backend is started to ask what it declares."""
         checks = tuple(check for check, _ in self._judges.values())
         declared = None if isinstance(self._hello, BadHello) else self._hello.operators
@@ -105,7 +105,7 @@ class _Trials:
         if unmatched:
             known = list(self._plan.whole().ids)
             unmatched = [pattern for pattern in unmatched if not _matches(pattern, known)]
-        return Collected(checks, declared, tuple(unmatched))
+        return CollectedChecks(checks, declared, tuple(unmatched))
 
     @cached_property
     def _judges(self) -> Mapping[str, tuple[Check, Judge]]:
@@ -125,7 +125,7 @@ class _Trials:
         except BadHello as error:
             return error
 
-    def judged(self, id_: str) -> Judged:
+    def judged(self, id_: str) -> CheckVerdict:
         """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
             check, tried = self._judges[id_]
@@ -134,13 +134,13 @@ class _Trials:
             self._results |= {result.check.id: result for result in results}
         result = self._results[id_]
         if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
-            return Judged(result.verdict.value)
+            return CheckVerdict(result.verdict.value)
         entry, options = entry_of(result), self._options
-        tried_as = Tried(options.backend, options.profile, options.wire, options.seed)
-        account = plain(facts_of(entry, prose_of([entry], self._library), tried_as))
+        tried_as = Reproduction(options.backend, options.profile, options.wire, options.seed)
+        account = plain_lines(facts_of(entry, prose_of([entry], self._library), tried_as))
         # Where answers differ, the place says more than the rule that found it.
         line = headline({**entry, "message": ""} if "difference" in entry else entry).partition("\n")[0]
-        return Judged(result.verdict.value, one_line(line), account)
+        return CheckVerdict(result.verdict.value, one_line(line), account)
 
     def close(self) -> None:
         """End the backend."""
@@ -158,8 +158,8 @@ class _Trials:
         if finished.lost is None and (loss := self._driver.unattributed or self._driver.stand_in_losses):
             # Pytest has no place for a loss that no check repeats alone: the check that it came in is red.
             side = Side.BACKEND if loss is self._driver.unattributed else Side.STAND_IN
-            finished = Finished(finished.key, None, loss.pop(), side=side)
-        return blamed(trial.checks, finished, self._driver.declared).results
+            finished = ConversationResult(finished.key, None, loss.pop(), side=side)
+        return conversation_verdicts(trial.checks, finished, self._driver.declared).results
 
     def _fuzzed(self, fuzzing: Fuzzing, hello: Hello) -> Sequence[Result]:
         contract, options = fuzzing.contract, self._options

@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from conformance.contract.suite import Suite
-    from conformance.pytest_checks import Bench, Collected, Judged
+    from conformance.pytest_checks import CheckProcess, CheckVerdict, CollectedChecks
     from conformance.trial.check import Check, KnownFailure
     from conformance.trial.options import RunOptions
 
@@ -37,7 +37,7 @@ _CHOICES: Final = {
     "sandbox": ("none", "bwrap"),
     "profile": ("quick", "standard", "golden"),
 }
-_PROCESS: Final = pytest.StashKey["Bench"]()
+_PROCESS: Final = pytest.StashKey["CheckProcess"]()
 _NAMED: Final = pytest.StashKey[Sequence[str]]()  # the arguments that name checks
 
 
@@ -106,7 +106,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         process.close()
 
 
-def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
+def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, CollectedChecks]:
     """The checks, and what tries them until pytest ends; raises pytest.UsageError."""
     # The contract language costs 200 ms, which a pytest without a backend should not pay.
     from conformance.backend.resolve import BackendNotFound
@@ -114,13 +114,13 @@ def _collected(config: pytest.Config) -> tuple[Bench, RunOptions, Collected]:
     from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
     from conformance.contract.suite_file import find_suite
-    from conformance.pytest_checks import Bench
+    from conformance.pytest_checks import CheckProcess
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:
         suite = find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
         options = _options(config, suite)
-        config.stash[_PROCESS] = process = Bench(load_library(suite), load_corpus(suite), options)
+        config.stash[_PROCESS] = process = CheckProcess(load_library(suite), load_corpus(suite), options)
         found = process.collect()
     except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
@@ -192,7 +192,7 @@ def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[KnownFail
     return load_expected_failures(place, schema_folder(suite) / "expected-failures.schema.json")
 
 
-def _named_checks(named: Sequence[str], found: Collected) -> list[Check]:
+def _named_checks(named: Sequence[str], found: CollectedChecks) -> list[Check]:
     """The checks with these ids, operators or groups, all where none is named; raises pytest.UsageError."""
     if not named:
         return list(found.checks)
@@ -219,7 +219,7 @@ def _meant(name: str, known: Sequence[str]) -> str:
 class Checks(pytest.Collector):
     """All checks; it has no name, which -k would look at."""
 
-    def __init__(self, *, process: Bench, checks: Sequence[Check], options: RunOptions, **given: object) -> None:
+    def __init__(self, *, process: CheckProcess, checks: Sequence[Check], options: RunOptions, **given: object) -> None:
         super().__init__(**given)  # type: ignore[arg-type]
         self._bench, self._checks, self._expected = process, checks, options.expected_failures
 
@@ -235,12 +235,14 @@ class Checks(pytest.Collector):
 class CheckItem(pytest.Item):
     """One check; its node id is its check id."""
 
-    def __init__(self, *, process: Bench, check: Check, expected: Sequence[KnownFailure], **given: object) -> None:
+    def __init__(
+        self, *, process: CheckProcess, check: Check, expected: Sequence[KnownFailure], **given: object
+    ) -> None:
         from fnmatch import fnmatchcase
 
         super().__init__(**given)  # type: ignore[arg-type]
         self._bench, self.check = process, check
-        self._judged: Judged | None = None
+        self._judged: CheckVerdict | None = None
         self.user_properties += [("requirement", id_) for id_ in check.requirements]
         for entry in expected:
             if fnmatchcase(check.id, entry.check):
@@ -262,6 +264,6 @@ class CheckItem(pytest.Item):
         """What the progress output calls it."""
         return self.check.operator, None, self.name
 
-    def _fail(self, judged: Judged) -> None:
+    def _fail(self, judged: CheckVerdict) -> None:
         # The first line is what the summary of pytest shows.
         pytest.fail(f"{judged.line}\n\n{judged.account}", pytrace=False)

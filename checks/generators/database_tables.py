@@ -96,8 +96,8 @@ PATHS: Final = (
 )  # fmt: skip
 
 
-Words = dict[str, dict[str, str]]
-File = tuple[list[str], Words]  # statements and the declaration
+OperationText = dict[str, dict[str, str]]
+File = tuple[list[str], OperationText]  # statements and the declaration
 Column = tuple[str, str, list[str]]  # declared type, word or none, values in the words of SQL
 
 _TIMES: Final = [f"'{time}'" for time in TIMES]
@@ -223,7 +223,7 @@ _ORDERS: Final = (
 
 def _keyed() -> Iterator[File]:
     """Keys to each letter and number, NULL before each; rows in the order of keys of several columns, and of none."""
-    statements, words = list[str](), Words()
+    statements, words = list[str](), OperationText()
     for k, (declared, values) in enumerate((("TEXT", LETTERS), ("INT", INTEGERS), ("REAL", FLOATS[2:]), ("", _BLOBS))):
         referred, name = f"p{k}", f"q{k}"
         statements.append(f"CREATE TABLE {referred} (x {declared} UNIQUE, n REAL)")
@@ -234,7 +234,7 @@ def _keyed() -> Iterator[File]:
         statements += _rows(name, [f"{one}, {own if own % 3 else 'NULL'}, {own}" for own, one in enumerate(cells)])
         words[referred] = {"x": "identifier"}
     yield statements, words
-    orders, named = list[str](), Words()
+    orders, named = list[str](), OperationText()
     for k, order in enumerate(_ORDERS):
         for letter, suffix in (("t", ""), *([("w", " WITHOUT ROWID")] if order.startswith("PRIMARY") else [])):
             orders.append(f"CREATE TABLE {letter}{k} (a INT, b NUMERIC, c TEXT, {order}){suffix}")

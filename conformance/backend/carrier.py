@@ -155,7 +155,7 @@ def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "") -
     return StandIn(resolve(reference or suite.reference, suite, wire), timeout)
 
 
-class Accompanied:
+class WithStandIn:
     """A carrier that asks `own` the operators it declares, and a stand-in all others."""
 
     def __init__(self, own: Carrier, declared: frozenset[str], start: Callable[[], tuple[Carrier, Hello]]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from conformance.backend.carrier import GRACE, Accompanied, Carrier, InProcess, LostStandIn, StandIn
+from conformance.backend.carrier import GRACE, Carrier, InProcess, LostStandIn, StandIn, WithStandIn
 from conformance.backend.command import Process
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import Lost, LostBackend, Outcome, ProtocolError, Side, Timeout, Unsendable
@@ -22,9 +22,9 @@ from conformance.backend.scheduler import (
     RESTART,
     Call,
     Conversation,
-    Finished,
+    ConversationResult,
     Pipeline,
-    Restart,
+    RestartRequest,
     Running,
     T,
     Talk,
@@ -35,7 +35,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped
 
-__all__ = ["RESTART", "Call", "Conversation", "Driver", "Finished", "Restart", "Talk"]
+__all__ = ["RESTART", "Call", "Conversation", "ConversationResult", "Driver", "RestartRequest", "Talk"]
 
 GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in all: each costs a process or a timeout
 _SILENCES: Final = 5  # conversations in a row that end in a timeout; nothing answers any more
@@ -96,7 +96,7 @@ class Driver:
             self.declared = hello.operators
         if self.stand_in is None or self.declared >= self.codebook.forms.keys():
             return carrier, hello
-        return Accompanied(carrier, self.declared, self._start_stand_in), hello
+        return WithStandIn(carrier, self.declared, self._start_stand_in), hello
 
     def _introduced(self, carrier: Carrier) -> Hello:
         hello = carrier.hello()
@@ -147,7 +147,7 @@ class Driver:
             finally:
                 self._end(carrier)
 
-    def run(self, conversations: Iterable[Conversation[T]], lasting: bool = False) -> Generator[Finished[T]]:
+    def run(self, conversations: Iterable[Conversation[T]], lasting: bool = False) -> Generator[ConversationResult[T]]:
         """Run every conversation; each is finished exactly once, in no particular order; no loss is raised.
 
         Where they are `lasting`, those that restart no process run in one process that later calls use as well.
@@ -190,7 +190,7 @@ class Driver:
             return why
         return self.timeout_budget.why_check_given_up(conversation.key)
 
-    def _run_together(self, waiting: deque[Conversation[T]], lasting: bool) -> Iterator[Finished[T]]:
+    def _run_together(self, waiting: deque[Conversation[T]], lasting: bool) -> Iterator[ConversationResult[T]]:
         try:
             carrier, hello = (lasting and self._connected) or self.start()
         except BadHello as error:
@@ -220,7 +220,7 @@ class Driver:
             if self._connected is None or self._connected[0] is not carrier:
                 self._end(carrier)
 
-    def _run_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[Finished[T]]:
+    def _run_in_step(self, conversations: Iterable[Conversation[T]]) -> Iterator[ConversationResult[T]]:
         """Run conversations that restart the process, as many processes as the one with the most restarts needs."""
         unfinished = {conversation.key: conversation for conversation in conversations}
         waiting = deque(one for one in unfinished.values() if self._given_up(one) is None)
@@ -259,7 +259,7 @@ class Driver:
 
     def _blame(
         self, loss: LostBackend, interrupted: Sequence[Conversation[T]], waiting: deque[Conversation[T]]
-    ) -> Iterator[Finished[T]]:
+    ) -> Iterator[ConversationResult[T]]:
         suspects, guilty = deque(interrupted), False
         # A backend that has just been lost several times in a row would only be lost together once more.
         while suspects and not (guilty and self._lost_in_a_row < _PIPELINES):
@@ -273,10 +273,10 @@ class Driver:
     def _unattributed_loss(self, loss: LostBackend) -> None:
         (self.unattributed if loss.side is Side.BACKEND else self.stand_in_losses).append(loss.reason)
 
-    def _run_alone(self, conversation: Conversation[T]) -> Finished[T]:
+    def _run_alone(self, conversation: Conversation[T]) -> ConversationResult[T]:
         """Run one conversation in processes of its own, with as many restarts as it asks for."""
         if (why := self._given_up(conversation)) is not None:
-            return Finished(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
+            return ConversationResult(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
         talk, self._begun = conversation.start(), self.calls
         carrier: Carrier | None = None
         outcomes: list[Outcome]
@@ -284,7 +284,7 @@ class Driver:
         try:
             wish = next(talk)
             while True:
-                if isinstance(wish, Restart):
+                if isinstance(wish, RestartRequest):
                     if carrier is not None:
                         self._settle(carrier)
                     carrier, outcomes = None, []
@@ -299,13 +299,13 @@ class Driver:
             except LostBackend as lost:
                 return self._lost(conversation, lost, called, carrier)
             self._lost_in_a_row = self._silences = 0
-            return Finished(conversation.key, end.value, called=frozenset(called))
+            return ConversationResult(conversation.key, end.value, called=frozenset(called))
         except LostBackend as lost:
             return self._lost(conversation, lost, called, carrier)
         except BadHello as error:
             return self._lost(conversation, LostBackend(error.lost), called, None)
         except Unsendable as error:
-            return Finished(conversation.key, None, error.reason, called=frozenset(called))
+            return ConversationResult(conversation.key, None, error.reason, called=frozenset(called))
         finally:
             talk.close()
             if carrier is not None:
@@ -313,7 +313,7 @@ class Driver:
 
     def _lost(
         self, conversation: Conversation[T], loss: LostBackend, called: set[str], carrier: Carrier | None
-    ) -> Finished[T]:
+    ) -> ConversationResult[T]:
         reason = self._counted(loss.reason)
         self._lost_in_a_row += 1
         self._silences = self._silences + 1 if isinstance(reason, Timeout) else 0
@@ -322,7 +322,9 @@ class Driver:
         tail = self.stderr_tail if carrier is None else carrier.stderr_tail
         stderr = (loss.stderr if isinstance(loss, LostStandIn) else tail).decode("utf-8", "replace")
         calls = self.calls - self._begun
-        return Finished(conversation.key, None, reason, stderr, called=frozenset(called), calls=calls, side=loss.side)
+        return ConversationResult(
+            conversation.key, None, reason, stderr, called=frozenset(called), calls=calls, side=loss.side
+        )
 
     def _counted(self, reason: Lost) -> Lost:
         if isinstance(reason, Timeout):

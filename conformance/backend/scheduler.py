@@ -25,12 +25,12 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
+class RestartRequest:
     """The wish for a new backend process."""
 
 
-RESTART: Final = Restart()
-Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], T]
+RESTART: Final = RestartRequest()
+Talk = Generator[Sequence[Call] | RestartRequest, Sequence[Outcome], T]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Conversation(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Finished(Generic[T]):
+class ConversationResult(Generic[T]):
     """A conversation's finding, or how the backend was lost in it.
 
     `stderr` is the end of what the lost backend wrote there: for observations, never for a record.
@@ -149,16 +149,16 @@ class Running(Generic[T]):
         self.begun = False
         self.called: set[str] = set()
 
-    def advance(self) -> Finished[T] | Restart | None:
+    def advance(self) -> ConversationResult[T] | RestartRequest | None:
         """Send the talk what it waits for until it asks something, wishes for a new process or ends."""
         try:
             wish = self.talk.send(self.outcomes) if self.begun else next(self.talk)
             self.begun = True
-            while not wish and not isinstance(wish, Restart):
+            while not wish and not isinstance(wish, RestartRequest):
                 wish = self.talk.send([])
         except StopIteration as end:
-            return Finished(self.conversation.key, end.value, called=frozenset(self.called))
-        if isinstance(wish, Restart):
+            return ConversationResult(self.conversation.key, end.value, called=frozenset(self.called))
+        if isinstance(wish, RestartRequest):
             self.outcomes = []
             return wish
         self.unsent.extend(enumerate(wish))
@@ -177,7 +177,9 @@ class Pipeline(Generic[T]):
         self._running: dict[Running[T], None] = {}
         self.resting: list[Running[T]] = []  # they ask for a new process
 
-    def run(self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()) -> Iterator[Finished[T]]:
+    def run(
+        self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()
+    ) -> Iterator[ConversationResult[T]]:
         """Run every waiting conversation, and those that asked for this process; raises LostBackend."""
         for running in resumed:
             if (finished := self._advance(running)) is not None:
@@ -197,7 +199,7 @@ class Pipeline(Generic[T]):
             running.talk.close()
         return [running.conversation for running in unfinished]
 
-    def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[Finished[T]]:
+    def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[ConversationResult[T]]:
         while len(self._asked) < self._limit and (self._ready or waiting) and self._carrier.backlog < _ENOUGH:
             if not self._ready:
                 if (finished := self._advance(Running(waiting.popleft()))) is not None:
@@ -213,28 +215,28 @@ class Pipeline(Generic[T]):
             except Unsendable as error:
                 yield self._dropped(running, error)
 
-    def _dropped(self, running: Running[T], error: Unsendable) -> Finished[T]:
+    def _dropped(self, running: Running[T], error: Unsendable) -> ConversationResult[T]:
         """End one conversation whose request no message can carry; answers to its other calls are ignored."""
         running.talk.close()
         del self._running[running]
         if running in self._ready:
             self._ready.remove(running)
-        return Finished(running.conversation.key, None, error.reason, called=frozenset(running.called))
+        return ConversationResult(running.conversation.key, None, error.reason, called=frozenset(running.called))
 
-    def _take(self, id_: int, outcome: Outcome) -> Finished[T] | None:
+    def _take(self, id_: int, outcome: Outcome) -> ConversationResult[T] | None:
         running, slot = self._asked.pop(id_)
         running.outcomes[slot] = outcome
         running.missing -= 1
         return None if running.missing else self._advance(running)
 
-    def _advance(self, running: Running[T]) -> Finished[T] | None:
+    def _advance(self, running: Running[T]) -> ConversationResult[T] | None:
         came = running.advance()
         if came is None:
             self._running[running] = None
             self._ready.append(running)
             return None
         self._running.pop(running, None)
-        if isinstance(came, Finished):
+        if isinstance(came, ConversationResult):
             return came
         if not running.conversation.in_step:
             raise AssertionError(f"{running.conversation.key} restarts the process but is not declared to")

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import Lost, LostBackend, Observed, ObservedResult, describe
-from conformance.cli.console import Complaint, say
-from conformance.cli.interview import ExplainedCall, Pair
+from conformance.cli.console import CommandError, say
+from conformance.cli.interview import BackendPair, ExplainedCall
 from conformance.cli.sequence import side_by_side, steps_behind
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, Workload
-from conformance.report.failure import Fact, cut, json_text, plain, shown_value
+from conformance.report.failure import Fact, cut, json_text, plain_lines, shown_value
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
 from conformance.vectors.contradiction import Contradiction, contradiction
 from conformance.vectors.difference import Difference
@@ -151,7 +151,7 @@ _ELEMENT: Final = re.compile(r"(.*)\[([0-9]+)\]\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AnswerOptions:
     """What the user asked to see."""
 
     backend: str | None
@@ -172,7 +172,7 @@ class Wish:
         return self.position is not None or self.search
 
 
-def answered(question: ExplainedCall, wish: Wish, library: Library, pair: Pair, at: int = 0) -> int:
+def answered(question: ExplainedCall, wish: AnswerOptions, library: Library, pair: BackendPair, at: int = 0) -> int:
     """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
     operator, inputs = question.operator, question.inputs
     contract = library.contracts[operator]
@@ -202,7 +202,7 @@ def answered(question: ExplainedCall, wish: Wish, library: Library, pair: Pair, 
         value = _element(question.mine.fields, path, index)
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
-    say(plain(facts))
+    say(plain_lines(facts))
     if contract.purity == "pure" and path:  # an answer that depends on state cannot be asked for again
         steps = steps_behind(question, library, pair, index if index is not None else at)
         written = [*steps, *_in_words(question, pair, path, index)]
@@ -211,14 +211,14 @@ def answered(question: ExplainedCall, wish: Wish, library: Library, pair: Pair, 
     return 1 if parted is not None else 0
 
 
-def _in_words(question: ExplainedCall, pair: Pair, path: str, index: int | None) -> list[str]:
+def _in_words(question: ExplainedCall, pair: BackendPair, path: str, index: int | None) -> list[str]:
     """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
     asked = question.operator, question.inputs, path, index
     try:
         mine = pair.reference.derivation(*asked)
     except (BadHello, LostBackend) as error:
         said = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-        raise Complaint(pair.reference.name, "T007", f"lost during the derivation: {said}") from None
+        raise CommandError(pair.reference.name, "T007", f"lost during the derivation: {said}") from None
     theirs: list[str] = []
     if pair.backend is not None and question.theirs is not None and not isinstance(question.theirs, Lost):
         with suppress(BadHello, LostBackend):
@@ -238,7 +238,7 @@ def _compared(backend: str, parted: Difference | None, theirs: Observed) -> list
     ]
 
 
-def _place(wish: Wish, parted: Difference | None, reference: object) -> tuple[str, int | None]:
+def _place(wish: AnswerOptions, parted: Difference | None, reference: object) -> tuple[str, int | None]:
     """The output and the index to derive: what was asked for, else where the two part, else the first list's head."""
     if wish.path:
         match = _ELEMENT.match(wish.path)
@@ -263,4 +263,4 @@ def _element(fields: Mapping[str, Any], path: str, index: int | None) -> Any:
     except (KeyError, IndexError, ValueError, TypeError):
         shown = path if index is None else f"{path}[{index}]"
         known = ", ".join(fields)
-        raise Complaint(f"--path {shown!r}", "T003", "the answer has no such path", f"it has {known}") from None
+        raise CommandError(f"--path {shown!r}", "T003", "the answer has no such path", f"it has {known}") from None

@@ -13,17 +13,17 @@ import click
 
 from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox
-from conformance.cli.console import Complaint, say, tell, writing
+from conformance.cli.console import CommandError, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.outputs import print_report
-from conformance.cli.run import required, sandboxed, startable, tried
+from conformance.cli.run import required, run_or_bad_hello, sandboxed, startable
 from conformance.cli.run_options import jobs_option, sandbox_read, timeout_option, wire_option
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.certificate.artifact import (
     Artifact,
     NoArtifact,
-    Started,
+    StartedArtifact,
     artifact_of,
     files_of,
     path_of,
@@ -72,7 +72,7 @@ def artifact_named(text: str) -> Artifact:
     try:
         return artifact_of(text)
     except NoArtifact as error:
-        raise Complaint(f"--artifact {text!r}", "T021", str(error), error.hint) from None
+        raise CommandError(f"--artifact {text!r}", "T021", str(error), error.hint) from None
 
 
 def _require_free(files: Sequence[Path | None]) -> None:
@@ -81,12 +81,12 @@ def _require_free(files: Sequence[Path | None]) -> None:
         if file is None:
             continue
         if os.path.lexists(file):
-            raise Complaint(str(file), "T005", "the file is in the way", "name another file, or remove it")
+            raise CommandError(str(file), "T005", "the file is in the way", "name another file, or remove it")
         if not os.access(file.absolute().parent, os.W_OK):
-            raise Complaint(str(file), "T011", "cannot be written", "name a file in a writable folder")
+            raise CommandError(str(file), "T011", "cannot be written", "name a file in a writable folder")
 
 
-def started_of(library: Library, options: RunOptions, artifact_text: str) -> Started:
+def started_of(library: Library, options: RunOptions, artifact_text: str) -> StartedArtifact:
     """What the backend's command says of the artifact; raises Complaint where its sandbox hides all of the artifact."""
     place, suite = path_of(artifact_text), library.suite
     startable(options.backend, options.wire, library)
@@ -99,7 +99,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
     if not seen:
         message = "no file of it is readable in the backend's sandbox, so the backend is something else"
         hint = "start the backend from the artifact, or let it read it: --sandbox-read PATH"
-        raise Complaint(f"--artifact {artifact_text!r}", "T021", message, hint)
+        raise CommandError(f"--artifact {artifact_text!r}", "T021", message, hint)
     return started_by(sandbox.inside(command), place)
 
 
@@ -107,7 +107,7 @@ def challenged(library: Library, options: RunOptions) -> RunResult:
     """The run with the challenge of a startable backend; raises Complaint, and Exit where it says no hello."""
     corpus = frozen_vectors(library, least=1)
     require_clean_contracts(library, corpus)
-    run = tried(library, corpus, options)
+    run = run_or_bad_hello(library, corpus, options)
     if isinstance(run, str):
         raise click.exceptions.Exit(status_of(run))
     return run
@@ -117,7 +117,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     print_report([record], [run.observations], _MOST_FAILURES)
     again = f"tally run --backend {options.backend!r} --seed {options.seed} explains the failures of fuzzing"
     for reason in reasons:
-        tell(Complaint("not certified", "T022", reason, again if reason is reasons[-1] else "", status=1))
+        tell(CommandError("not certified", "T022", reason, again if reason is reasons[-1] else "", status=1))
     return max(1, status_of(record.verdict))
 
 
@@ -231,7 +231,7 @@ def command(
     return 0
 
 
-def _say_certified(artifact: Artifact, record: Record, options: RunOptions, started: Started) -> None:
+def _say_certified(artifact: Artifact, record: Record, options: RunOptions, started: StartedArtifact) -> None:
     say(f"CERTIFIED: {artifact}")
     say(f"  {record.sentence}")
     how = "under bubblewrap" if options.sandbox != "none" else "WITHOUT A SANDBOX: it could read the expected answers"

@@ -34,7 +34,7 @@ def write_report(data: bytes) -> None:
 MUTANT_IDS: Final = "the ids are in the mutants.yaml of each family"  # `tally mutants` would run for a long time
 
 
-class Complaint(Exception):
+class CommandError(Exception):
     """A command cannot do what it was asked: where, which code, what was expected and found, and the next step.
 
     `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
@@ -61,7 +61,7 @@ class Complaint(Exception):
 def require_known(place: str, name: str, known: Collection[str], message: str, otherwise: str = "") -> None:
     """Refuse a name that is not among the known ones; raises Complaint, with those that are nearly the same."""
     if name not in known:
-        raise Complaint(place, "T003", message, nearest(name, sorted(known), otherwise))
+        raise CommandError(place, "T003", message, nearest(name, sorted(known), otherwise))
 
 
 @contextmanager
@@ -71,22 +71,22 @@ def writing(place: str, hint: str) -> Iterator[None]:
         yield
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
-        raise Complaint(place, "T011", f"cannot be written: {where}{error.strerror}", hint) from None
+        raise CommandError(place, "T011", f"cannot be written: {where}{error.strerror}", hint) from None
 
 
-def tell(complaint: Complaint) -> None:
+def tell(complaint: CommandError) -> None:
     """Print a complaint on stderr."""
     say(str(complaint), err=True)
 
 
-def parted(text: str) -> tuple[str, str, str]:
+def split_error(text: str) -> tuple[str, str, str]:
     """Place, message and hint of an error that says `place: message` and, below it, `    hint: ...`."""
     said, _, hint = text.partition("\n    hint: ")
     place, _, message = said.partition(": ")
     return place, message, hint
 
 
-class Outlet(io.FileIO):
+class OutputDescriptor(io.FileIO):
     """A file descriptor that swallows what can no longer be written; `failure` says why it could not.
 
     A closed pipe is no failure: who closed it has read enough.
@@ -111,7 +111,7 @@ class Outlet(io.FileIO):
         return size
 
 
-def opened_outlets() -> tuple[Outlet, Outlet]:
+def opened_outlets() -> tuple[OutputDescriptor, OutputDescriptor]:
     """stdout and stderr over outlets of their own; a standard descriptor that is closed becomes the null device."""
     for descriptor in range(3):
         try:
@@ -119,12 +119,12 @@ def opened_outlets() -> tuple[Outlet, Outlet]:
         except OSError:
             # Else the next file that is opened takes its place, and a print lands in it.
             os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
-    out, err = Outlet(1), Outlet(2)
+    out, err = OutputDescriptor(1), OutputDescriptor(2)
     sys.stdout, sys.stderr = _text(out, sys.stdout), _text(err, sys.stderr)
     return out, err
 
 
-def _text(outlet: Outlet, before: Any) -> io.TextIOWrapper:
+def _text(outlet: OutputDescriptor, before: Any) -> io.TextIOWrapper:
     encoding = getattr(before, "encoding", None) or "utf-8"
     buffered = io.BufferedWriter(outlet)
     return io.TextIOWrapper(buffered, encoding, errors="backslashreplace", line_buffering=outlet.isatty())

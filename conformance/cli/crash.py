@@ -12,14 +12,14 @@ from typing import Any
 import click
 
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import Complaint, nearest, say, tell, writing
+from conformance.cli.console import CommandError, nearest, say, tell, writing
 from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import timeout_option, wire_option
 from conformance.cli.suite import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
-from conformance.trial.crash.report import CrashReport, Tally, listing
+from conformance.trial.crash.report import CrashReport, StateCounts, listing
 from conformance.trial.crash.states import CrashModel
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.crash.trial import SOME_STATES, CrashOptions, operators_of, try_workload
@@ -33,7 +33,7 @@ FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 def _chosen(known: Sequence[CrashWorkload], wanted: Sequence[str]) -> list[CrashWorkload]:
     if not known:
         hint = "docs/crash-testing.md says how to write one"
-        raise Complaint("--workload", "T003", "no contract has a workload", hint)
+        raise CommandError("--workload", "T003", "no contract has a workload", hint)
     if not wanted:
         return list(known)
     chosen: dict[str, CrashWorkload] = {}
@@ -42,7 +42,7 @@ def _chosen(known: Sequence[CrashWorkload], wanted: Sequence[str]) -> list[Crash
         found = found or [plan for plan in known if name in plan.id or fnmatchcase(plan.id, name)]
         if not found:
             hint = nearest(name, [plan.id.partition("%")[2] for plan in known], "`tally crash --list` lists them")
-            raise Complaint(f"--workload {name!r}", "T003", "no contract has this workload", hint)
+            raise CommandError(f"--workload {name!r}", "T003", "no contract has this workload", hint)
         chosen |= {plan.id: plan for plan in found}
     return list(chosen.values())
 
@@ -51,10 +51,10 @@ def _operators(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
     try:
         return operators_of(options, codebook)
     except BackendNotFound as error:
-        raise Complaint(f"--backend {options.backend!r}", "T001", str(error)) from None
+        raise CommandError(f"--backend {options.backend!r}", "T001", str(error)) from None
     except (BrokenWorkload, NotRun) as error:
         status = BAD if isinstance(error, BrokenWorkload) else NO_JUDGEMENT
-        raise Complaint(f"--backend {options.backend!r}", "T002", str(error), status=status) from None
+        raise CommandError(f"--backend {options.backend!r}", "T002", str(error), status=status) from None
 
 
 def _applicable(
@@ -74,14 +74,14 @@ def _tried(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) -> tu
         with shown_progress(plan.id) as progress:
             report = try_workload(plan, codebook, options, progress)
     except NotRun as error:
-        tell(Complaint(place, "T010", f"not run: {error}", "nothing was judged; a container needs ptrace"))
+        tell(CommandError(place, "T010", f"not run: {error}", "nothing was judged; a container needs ptrace"))
         return None, NO_JUDGEMENT
     except Untraceable as error:
-        tell(Complaint(place, "T011", f"untraceable: {error}", "nothing was judged: the trace is incomplete"))
+        tell(CommandError(place, "T011", f"untraceable: {error}", "nothing was judged: the trace is incomplete"))
         return None, NO_JUDGEMENT
     except BrokenWorkload as error:
         extra = f"its stderr ended with: {error.stderr}" if error.stderr else ""
-        tell(Complaint(place, "T012", str(error), "`tally run` with this backend says more", BAD, extra))
+        tell(CommandError(place, "T012", str(error), "`tally run` with this backend says more", BAD, extra))
         return None, BAD
     return report, FINE if report.satisfied else BAD
 
@@ -113,7 +113,7 @@ def verdict_line(report: CrashReport) -> str:
     return f"no level stated, {found}, {asked}; --full tries every state"
 
 
-def _counted(tally: Tally) -> str:
+def _counted(tally: StateCounts) -> str:
     why = ", ".join(f"{count} {damage}" for damage, count in sorted(tally.bad.items()))
     return f"{tally.bad_count} bad of {tally.tried} states tried, of {tally.total}{f': {why}' if why else ''}"
 
@@ -121,7 +121,7 @@ def _counted(tally: Tally) -> str:
 def as_json(report: CrashReport) -> dict[str, Any]:
     """A report for programs: deterministic for a deterministic backend."""
 
-    def tallies(of: dict[CrashModel, Tally]) -> dict[str, Any]:
+    def tallies(of: dict[CrashModel, StateCounts]) -> dict[str, Any]:
         return {
             str(model): {"total": one.total, "tried": one.tried, "bad": {str(v): n for v, n in sorted(one.bad.items())}}
             for model, one in of.items()
@@ -218,7 +218,7 @@ def command(
         known = list(crash_workloads(library, codebook))
     except Unusable as error:
         problem = error.problem
-        raise Complaint(str(problem.position), problem.code, problem.message, problem.hint) from None
+        raise CommandError(str(problem.position), problem.code, problem.message, problem.hint) from None
     chosen = _chosen(known, workloads)
     if listed:
         for plan in chosen:
@@ -243,7 +243,7 @@ def command(
             output.parent.mkdir(parents=True, exist_ok=True)
             write_whole(output, json.dumps([as_json(report) for report in reports], indent=1) + "\n")
     if not statuses:
-        raise Complaint(
+        raise CommandError(
             "--backend", "T008", "the backend declares the operators of none of these workloads: nothing ran"
         )
     return BAD if BAD in statuses else max(statuses)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance.cli.console import Complaint, parted
+from conformance.cli.console import CommandError, split_error
 from conformance.cli.outputs import output_option, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.revision import NoRevision, copy_revision
@@ -40,7 +40,7 @@ def named_edition(text: str) -> Edition:
     if (released := _released(suite, text)) is None:
         is_folder = bool(text) and _is_there(Path(text))
         message = f"there is no {FILE} in it, and as a revision: {found}" if is_folder else found
-        raise Complaint(repr(text), "T023", message, hint)
+        raise CommandError(repr(text), "T023", message, hint)
     return released
 
 
@@ -66,11 +66,11 @@ def _edition(name: str, folder: Path, prefix: str) -> Edition:
     except MalformedContract as error:
         raise MalformedContract([_placed(one, folder, prefix) for one in error.problems]) from None
     except (CorruptedCorpus, BadLock) as error:
-        place, message, hint = parted(str(error))
-        raise Complaint(_inside(prefix, place), "T004", message, hint) from None
+        place, message, hint = split_error(str(error))
+        raise CommandError(_inside(prefix, place), "T004", message, hint) from None
     except (LookupError, TypeError, AttributeError, ValueError, OSError) as error:
         message = f"this tally cannot read its contracts ({error!r:.100})"
-        raise Complaint(name, "T009", message, "compare it with the tally that it was written for") from None
+        raise CommandError(name, "T009", message, "compare it with the tally that it was written for") from None
 
 
 def _placed(problem: Problem, folder: Path, prefix: str) -> Problem:
@@ -109,7 +109,7 @@ def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
             files = sorted(file for pattern in _CERTIFICATES for file in place.glob(pattern))
             if not files:
                 hint = f"name a certificate, or a folder with {' or '.join(_CERTIFICATES)}"
-                raise Complaint(str(place), "T020", "there is no certificate in it", hint)
+                raise CommandError(str(place), "T020", "there is no certificate in it", hint)
         for file in files:
             payload = read_evidence(file).envelope.payload
             found.append((str(file), read_statement(payload, str(file), schema_folder(current_suite()) / SCHEMA)))

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from conformance.cli.console import Complaint, say, writing
+from conformance.cli.console import CommandError, say, writing
 from conformance.contract.suite_file import bundled_suite
 
 _LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.pyc")
@@ -29,7 +29,7 @@ def command(folder: Path) -> int:
     with writing(str(folder), "name a new folder in a folder that you can write to"):
         if folder.is_dir() and any(folder.iterdir()):
             hint = "nothing was written; name a new folder"
-            raise Complaint(str(folder), "T005", "the folder is not empty", hint)
+            raise CommandError(str(folder), "T005", "the folder is not empty", hint)
         target = folder.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as temporary:

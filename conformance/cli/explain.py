@@ -12,15 +12,15 @@ from typing import IO, Any
 import click
 
 from conformance.cli.answer import (
-    Wish,
+    AnswerOptions,
     answered,
     case_facts,
     check_facts,
     contract_facts,
     workload_facts,
 )
-from conformance.cli.console import Complaint, nearest, require_known, say
-from conformance.cli.interview import ExplainedCall, Pair, pair_of
+from conformance.cli.console import CommandError, nearest, require_known, say
+from conformance.cli.interview import BackendPair, ExplainedCall, pair_of
 from conformance.cli.replay import replayed
 from conformance.cli.run_options import timeout_option
 from conformance.cli.sequence import (
@@ -29,8 +29,8 @@ from conformance.cli.sequence import (
     case_of,
     declared_sequence,
     replay_facts,
-    searched,
-    told,
+    sequence_in_words,
+    sequence_over,
 )
 from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import Codebook, codebook_of
@@ -38,7 +38,7 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.report.failure import Fact, plain
+from conformance.report.failure import Fact, plain_lines
 from conformance.report.record import BrokenRecord, read_record
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
@@ -47,7 +47,7 @@ _MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no ve
 
 
 
-def explain(target: str, wish: Wish) -> int:
+def explain(target: str, wish: AnswerOptions) -> int:
     """Print everything that is known; 1 where a backend that was named answers otherwise than the reference."""
     library = specification()
     corpus = frozen_vectors(library)
@@ -62,7 +62,7 @@ def explain(target: str, wish: Wish) -> int:
         facts = case_facts(case, library)
     elif "::" in target and not re.search(_MARKS, target):
         hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of failed checks")
-        raise Complaint(f"check {target!r}", "T003", "no vector has this id", hint)
+        raise CommandError(f"check {target!r}", "T003", "no vector has this id", hint)
     elif "%" in target:
         facts = _of_workload(target, contract, library)
     else:
@@ -70,15 +70,17 @@ def explain(target: str, wish: Wish) -> int:
     if wish.in_sequence and library.sequences.get(contract.operator) is None and case is not None:
         wish = _without_sequence(wish, case)
     if not wish.in_sequence:
-        say(plain(facts))
+        say(plain_lines(facts))
         if case is None and wish.inputs is None and wish.record is None:
             if wish.backend is not None:
                 say(f"--backend {wish.backend!r}: not asked; name a vector, or give --inputs or --record", err=True)
             return 0
     elif wish.search and wish.backend is None:
-        raise Complaint("--first-difference", "T006", "it needs a backend to compare", "name a backend: --backend TEXT")
+        raise CommandError(
+            "--first-difference", "T006", "it needs a backend to compare", "name a backend: --backend TEXT"
+        )
     elif wish.every and not wish.search:
-        raise Complaint("--every", "T006", "it is only for a search", "add --first-difference")
+        raise CommandError("--every", "T006", "it is only for a search", "add --first-difference")
     codebook = codebook_of(library)
     given = None if wish.inputs is None else _wire_inputs(wish.inputs, codebook, contract, operator)
     with pair_of(codebook, wish.backend, wish.timeout) as pair:
@@ -87,7 +89,7 @@ def explain(target: str, wish: Wish) -> int:
         return answered(_question(target, contract, case, given, wish, pair), wish, library, pair)
 
 
-def _without_sequence(wish: Wish, case: Case) -> Wish:
+def _without_sequence(wish: AnswerOptions, case: Case) -> AnswerOptions:
     """The wish where no sequence is declared: a position is a call of a long run, or a value of the only answer."""
     if wish.search and case.accumulation is None:
         return wish
@@ -97,7 +99,7 @@ def _without_sequence(wish: Wish, case: Case) -> Wish:
         return wish if case.kind == "trace" else replace(wish, position=None, index=wish.position)
     if wish.position >= case.accumulation.count:
         hint = f"the run has the positions 0 to {case.accumulation.count - 1}"
-        raise Complaint(f"--position {wish.position}", "T003", f"there is no call {wish.position}", hint)
+        raise CommandError(f"--position {wish.position}", "T003", f"there is no call {wish.position}", hint)
     return replace(wish, position=None, search=False, call=wish.position)
 
 
@@ -117,7 +119,12 @@ def _case(corpus: Corpus, id_: str) -> Case | None:
 
 
 def _question(
-    target: str, contract: Contract, case: Case | None, given: Mapping[str, Any] | None, wish: Wish, pair: Pair
+    target: str,
+    contract: Contract,
+    case: Case | None,
+    given: Mapping[str, Any] | None,
+    wish: AnswerOptions,
+    pair: BackendPair,
 ) -> ExplainedCall:
     if given is not None:
         return ExplainedCall(contract.operator, given)
@@ -134,10 +141,10 @@ def _wire_inputs(text: bytes, codebook: Codebook, contract: Contract, operator: 
     try:
         checked: Mapping[str, Any] = codebook[contract.operator].inputs.check(json.loads(text))
     except ValueError as error:
-        raise Complaint("--inputs", "T006", f"not JSON: {error}", "write the params of one request") from None
+        raise CommandError("--inputs", "T006", f"not JSON: {error}", "write the params of one request") from None
     except IllTyped as error:
         hint = f"`tally schema {operator}` prints the types"
-        raise Complaint("--inputs", "T006", str(error).replace("result:", "inputs:"), hint) from None
+        raise CommandError("--inputs", "T006", str(error).replace("result:", "inputs:"), hint) from None
     return checked
 
 
@@ -146,21 +153,21 @@ def _recorded(target: str, file: Path) -> ExplainedCall:
         record = read_record(file.read_bytes(), str(file))
     except BrokenRecord as error:
         place, _, message = str(error).partition(": ")
-        raise Complaint(place, "T004", message, status=1) from None
+        raise CommandError(place, "T004", message, status=1) from None
     for entry in record.entries:
         if entry["id"] == target and "call" in entry:
             return ExplainedCall(entry["call"]["operator"], entry["call"]["inputs"], f"as recorded in {file}")
-    raise Complaint(str(file), "T003", f"it has no failing call of {target}", "name a check that failed in that run")
+    raise CommandError(str(file), "T003", f"it has no failing call of {target}", "name a check that failed in that run")
 
 
 def _in_sequence(
     contract: Contract,
     case: Case | None,
     given: Mapping[str, Any] | None,
-    wish: Wish,
+    wish: AnswerOptions,
     library: Library,
     corpus: Corpus,
-    pair: Pair,
+    pair: BackendPair,
 ) -> int:
     """Explain one position of a sequence, or the first where the backend parts."""
     declaration = declared_sequence(library, contract.operator)
@@ -168,15 +175,15 @@ def _in_sequence(
     if declaration.replay is not None:
         return _replayed(declaration, case or case_of(declaration, corpus), wish, library, pair)
     base = beginning(begins) if given is None and begins is not None else given or {}
-    sequence = searched(library, contract.operator, base, pair)
+    sequence = sequence_over(library, contract.operator, base, pair)
     found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)
     heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
     if begins is not None:
         heading.append(Fact("begins as", begins.id))
     if not isinstance(found, Located):
-        say(plain([*heading, *found]))
+        say(plain_lines([*heading, *found]))
         return 0
-    say(plain([*heading, *found.facts]))
+    say(plain_lines([*heading, *found.facts]))
     mine = pair.reference.ask(contract.operator, found.inputs)
     theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
     question = ExplainedCall(contract.operator, found.inputs, "", mine, theirs)
@@ -184,14 +191,16 @@ def _in_sequence(
     return answered(question, replace(wish, path=values), library, pair, found.index)
 
 
-def _replayed(declaration: SequenceDeclaration, case: Case, wish: Wish, library: Library, pair: Pair) -> int:
+def _replayed(
+    declaration: SequenceDeclaration, case: Case, wish: AnswerOptions, library: Library, pair: BackendPair
+) -> int:
     pair.required(declaration.operator)
     found = replayed(declaration, case, pair, wish.position)
-    facts = [Fact("sequence", f"{declaration.operator}, {told(declaration)}"), Fact("begins as", case.id)]
+    facts = [Fact("sequence", f"{declaration.operator}, {sequence_in_words(declaration)}"), Fact("begins as", case.id)]
     if found is None:
-        say(plain([*facts, Fact("found", "the backend answers every call as the reference does")]))
+        say(plain_lines([*facts, Fact("found", "the backend answers every call as the reference does")]))
         return 0
-    say(plain([*facts, *replay_facts(found, declaration, pair)]))
+    say(plain_lines([*facts, *replay_facts(found, declaration, pair)]))
     mine = found.mine
     question = ExplainedCall(mine.operator, mine.inputs, f"step {mine.step}", mine.observed, found.theirs)
     return answered(question, replace(wish, path=""), library, pair)
@@ -258,4 +267,4 @@ def command(
     """
 
     given = None if inputs is None else inputs.read()
-    return explain(target, Wish(backend, path, index, step, given, record, timeout, position, search, every))
+    return explain(target, AnswerOptions(backend, path, index, step, given, record, timeout, position, search, every))

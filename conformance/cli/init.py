@@ -12,8 +12,8 @@ from typing import Final
 import click
 
 from conformance import __version__
-from conformance.cli.console import Complaint, say, writing
-from conformance.cli.suite import work_on
+from conformance.cli.console import CommandError, say, writing
+from conformance.cli.suite import use_suite
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import bundled_suite, find_suite, is_own, read_suite
 
@@ -42,7 +42,7 @@ def require_new(files: Iterable[Path], hint: str = "name a new folder") -> None:
     """Refuse files that are there already; raises Complaint."""
     for file in files:
         if os.path.lexists(file):
-            raise Complaint(str(file), "T005", "this file exists already", f"nothing was written; {hint}")
+            raise CommandError(str(file), "T005", "this file exists already", f"nothing was written; {hint}")
 
 
 def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
@@ -76,7 +76,7 @@ def ci_files(provider: str, repository: Path, suite: Path) -> dict[Path, str]:
     place = suite.resolve().relative_to(repository).as_posix()
     if not _SAFE.match(place):
         hint = "rename the folder: letters, digits, `_`, `.`, `+`, `-` and blanks are safe in a shell and in YAML"
-        raise Complaint(repr(str(suite)), "T003", "the path of the suite cannot be written into a CI file", hint)
+        raise CommandError(repr(str(suite)), "T003", "the path of the suite cannot be written into a CI file", hint)
     words = {
         "SUITE": place,
         "VERSION": __version__,
@@ -129,21 +129,23 @@ def command(folder: str, language: str | None, provider: str | None, suite: str,
     """
     if folder == CI and not provider:
         hint = f"add --provider {'|'.join(PROVIDERS)}; a new suite in a folder of this name is `tally init ./ci`"
-        raise Complaint("tally init ci", "T006", "no service is named", hint)
+        raise CommandError("tally init ci", "T006", "no service is named", hint)
     if folder == CI and language:
-        raise Complaint("--language", "T006", "it is only for a new suite", "leave it out")
+        raise CommandError("--language", "T006", "it is only for a new suite", "leave it out")
     if folder == CI:
         return _ci(str(provider), find_suite(suite or os.environ.get("TALLY_SUITE", ""), Path.cwd()), force)
     if provider or suite or force:
         option = next(f"--{name}" for name in ("provider", "suite", "force") if locals()[name])
-        raise Complaint(option, "T006", "it is only for `tally init ci`", "a new suite gets the files of all services")
+        raise CommandError(
+            option, "T006", "it is only for `tally init ci`", "a new suite gets the files of all services"
+        )
     return _suite(Path(folder), language or "python")
 
 
 def _ci(provider: str, suite: Suite, force: bool) -> int:
     if suite.root == bundled_suite().root:
         hint = "name one with --suite DIR; `tally init DIR` makes one"
-        raise Complaint("tally init ci", "T003", "there is no suite of your own here", hint)
+        raise CommandError("tally init ci", "T003", "there is no suite of your own here", hint)
     files = ci_files(provider, repository_of(suite.root), suite.root)
     if not force:
         require_new(files, "--force overwrites it, or move your file away and merge the two")
@@ -161,7 +163,7 @@ def _suite(folder: Path, language: str) -> int:
     program = _REFERENCES[language].partition(" ")
     if program[1] and shutil.which(program[0]) is None:
         hint = f"nothing was written; install {program[0]}, or leave out --language"
-        raise Complaint(f"--language {language}", "T001", f"there is no program {program[0]!r}", hint)
+        raise CommandError(f"--language {language}", "T001", f"there is no program {program[0]!r}", hint)
     write_files({folder / name: text for name, text in files.items()})
     suite = read_suite(folder)
     built, touched = build(load_library(suite))
@@ -169,7 +171,7 @@ def _suite(folder: Path, language: str) -> int:
     for name in touched:
         say(f"wrote {folder / name}")
     _ci_files_of(suite)
-    work_on(suite)
+    use_suite(suite)
     status = judge_mutants((), KINDS, 2, changed=False, write=True)
     say(f"\nnext, in {folder}: `tally run`; then `tally new-operator NAME`; see docs/suites.md")
     return status
@@ -181,7 +183,7 @@ def _ci_files_of(suite: Suite) -> None:
     for provider in PROVIDERS:
         try:
             files = ci_files(provider, repository, suite.root)
-        except Complaint as complaint:
+        except CommandError as complaint:
             say(f"no CI files: {complaint}", err=True)
             return
         for file, text in files.items():

@@ -22,22 +22,22 @@ from conformance.backend.outcome import (
 )
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Conversation, Talk
-from conformance.cli.console import Complaint
+from conformance.cli.console import CommandError
 from conformance.codec.codebook import Codebook
 from conformance.trial.client import Client, driver_of
 from conformance.vectors.accumulate import accumulate, gap, inputs_of
 from conformance.vectors.call_sequence import Inputs
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Step
 from conformance.vectors.difference import Difference, difference
-from conformance.vectors.exchange import Exchange, Stage, exchanges
-from conformance.vectors.state_tracking import Situation, situations
+from conformance.vectors.exchange import ConversationContext, Exchange, exchanges
+from conformance.vectors.state_tracking import StateTransition, situations
 
 T = TypeVar("T")
 _MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one
 _MORE: Final = "`tally run` with this backend says more"
 
 
-class Witness:
+class LazyBackend:
     """One who answers; `place` is what a complaint about it names. Its process is started when it is first asked."""
 
     def __init__(self, name: str, place: str, codebook: Codebook, timeout: float) -> None:
@@ -45,7 +45,7 @@ class Witness:
         try:
             self._driver = driver_of(name, codebook, timeout)
         except BackendNotFound as error:
-            raise Complaint(place, "T001", str(error)) from None
+            raise CommandError(place, "T001", str(error)) from None
         self._driver.tolerant = True  # a search may meet any number of calls that the backend does not survive
         self.client = Client(self._driver)
         self._hello: Hello | None = None
@@ -58,9 +58,9 @@ class Witness:
             raise self._unfit(error, 1 if error.begun else 2) from None
         return self._hello
 
-    def _unfit(self, error: BadHello, status: int) -> Complaint:
+    def _unfit(self, error: BadHello, status: int) -> CommandError:
         stderr = self._driver.stderr_tail.decode("utf-8", "replace").strip()
-        return Complaint(self.place, "T002", str(error), "is the command right?", status, stderr)
+        return CommandError(self.place, "T002", str(error), "is the command right?", status, stderr)
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
         """What it makes of one call; a loss is an answer too, and the next call finds a new process.
@@ -74,7 +74,7 @@ class Witness:
         self.hello()
         for found in self.client.ask([Call(operator, inputs) for inputs in many]):
             if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
-                raise Complaint(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
+                raise CommandError(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
             yield found
 
     def derivation(self, operator: str, inputs: Inputs, path: str, index: int | None) -> list[str]:
@@ -93,13 +93,13 @@ class Witness:
         """What it answers to one call in a process of its own, with fresh roots; raises Complaint where it does not."""
 
         def talk() -> Talk[Observed]:
-            with Stage(self.codebook, self.client.dialect) as stage:
+            with ConversationContext(self.codebook, self.client.dialect) as stage:
                 try:
                     call = stage.call(operator, inputs)
                 except KeyError as missing:
                     hint = "explain the check without --record: its earlier steps are asked again"
                     message = f"the call needs the answer of the step {missing}"
-                    raise Complaint(operator, "T003", message, hint) from None
+                    raise CommandError(operator, "T003", message, hint) from None
                 (outcome,) = yield [call]
                 return stage.note("asked", operator, inputs, outcome).observed
 
@@ -119,7 +119,7 @@ class Witness:
             status = 1 if finished.side is Side.BACKEND else 2
             said = f"{finished.side.value} was lost: " if status == 2 else ""
             message = said + describe(finished.lost)
-            raise Complaint(self.place, "T007", message, _MORE, status, finished.stderr.strip())
+            raise CommandError(self.place, "T007", message, _MORE, status, finished.stderr.strip())
         if driver.declared is not None and not finished.called & driver.declared:
             raise undeclared(self.place, *finished.called)
         assert finished.finding is not None
@@ -136,10 +136,10 @@ class Witness:
                 raise self._unfit(error, 2) from None
 
 
-def undeclared(place: str, *operators: str) -> Complaint:
+def undeclared(place: str, *operators: str) -> CommandError:
     """A backend does not declare what it is asked for."""
     message = f"it does not declare what is asked: {', '.join(sorted(operators))}"
-    return Complaint(place, "T008", message, "name a backend that declares the operator in its hello")
+    return CommandError(place, "T008", message, "name a backend that declares the operator in its hello")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +155,12 @@ class ExplainedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class BackendPair:
     """The reference, and the backend where one was named."""
 
     codebook: Codebook
-    reference: Witness
-    backend: Witness | None
+    reference: LazyBackend
+    backend: LazyBackend | None
 
     def required(self, operator: str) -> None:
         """Raise Complaint where the backend does not declare what is asked."""
@@ -185,9 +185,9 @@ class Pair:
             case ObservedFailure(code, data):
                 return ExpectedFailure(code, data)
         said = describe(observed) if isinstance(observed, Lost) else str(observed)
-        raise Complaint(self.reference.name, "T007", f"it gave no answer: {said}", _MORE)
+        raise CommandError(self.reference.name, "T007", f"it gave no answer: {said}", _MORE)
 
-    def first_apart(self, operator: str, many: Sequence[Inputs]) -> tuple[int, Difference] | None:
+    def first_different_call(self, operator: str, many: Sequence[Inputs]) -> tuple[int, Difference] | None:
         """The first of some calls that the backend answers otherwise than the reference, and where."""
         assert self.backend is not None
         answers = zip(self.reference.ask_all(operator, many), self.backend.ask_all(operator, many), strict=True)
@@ -196,13 +196,17 @@ class Pair:
                 return number, found
         return None
 
-    def situation(self, operator: str, inputs: Inputs, observed: Observed, native: Inputs | None = None) -> Situation:
+    def situation(
+        self, operator: str, inputs: Inputs, observed: Observed, native: Inputs | None = None
+    ) -> StateTransition:
         """One answered call as the clauses of its contract see it; `native` are its inputs with a machine's state."""
         forms = self.codebook[operator]
         result = None
         if isinstance(observed, ObservedResult):
             result = (forms.lasting or forms.outputs).to_native(observed.fields)
-        return Situation(Exchange("", operator, inputs, observed), native or self.native(operator, inputs), result)
+        return StateTransition(
+            Exchange("", operator, inputs, observed), native or self.native(operator, inputs), result
+        )
 
     def trace(self, steps: Sequence[Step], wanted: str) -> ExplainedCall:
         """One step as both make it: the named one, else the first they part at, else the last."""
@@ -211,7 +215,7 @@ class Pair:
         names = [one.exchange.step for one in found]
         if wanted and wanted not in names:
             hint = f"its steps are {', '.join(names)}"
-            raise Complaint(f"--step {wanted!r}", "T003", "the trace has no such step", hint)
+            raise CommandError(f"--step {wanted!r}", "T003", "the trace has no such step", hint)
         apart = (k for k, other in enumerate(theirs[: len(found)]) if found[k].exchange.observed != other.observed)
         k = names.index(wanted) if wanted else next(apart, len(found) - 1)
         mine, note = found[k].exchange, f"step {names[k]}"
@@ -234,9 +238,9 @@ class Pair:
         between = gap(accumulation.checkpoints, found.checkpoints)
         if between is None:
             hint = "nothing to explain; without --backend the first call is derived"
-            raise Complaint(backend.place, "T008", "the whole run is right", hint, status=0)
+            raise CommandError(backend.place, "T008", "the whole run is right", hint, status=0)
         if between.differs - between.agreed > _MOST_CALLS:
-            raise Complaint(backend.place, "T008", f"{between}, too many to compare one by one")
+            raise CommandError(backend.place, "T008", f"{between}, too many to compare one by one")
         window = range(between.agreed, between.differs)
         short = replace(accumulation, count=between.differs, checkpoints=())
 
@@ -250,7 +254,7 @@ class Pair:
             if number not in theirs or theirs[number].sha256 != mine[number].sha256:
                 said = f"; {asked}, that after {between.differs} differs"
                 return _of_run(accumulation, number + 1, mine[number].inputs, said)
-        raise Complaint(backend.place, "T008", "it gave another answer when asked again: it is not pure", status=1)
+        raise CommandError(backend.place, "T008", "it gave another answer when asked again: it is not pure", status=1)
 
     def _call(self, accumulation: Accumulation, number: int) -> ExplainedCall:
         """One call of a long run; each call of a chain needs the answers before it."""
@@ -269,14 +273,14 @@ def _of_run(run: Accumulation, number: int, inputs: Inputs, asked: str = "") -> 
 
 
 @contextmanager
-def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator[Pair]:
+def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator[BackendPair]:
     """Both, until the block ends; raises Complaint where one cannot be started."""
     name = codebook.suite.reference
-    reference = Witness(name, name, codebook, timeout)
+    reference = LazyBackend(name, name, codebook, timeout)
     with reference.client:
         if backend is None:
-            yield Pair(codebook, reference, None)
+            yield BackendPair(codebook, reference, None)
             return
-        other = Witness(backend, f"--backend {backend!r}", codebook, timeout)
+        other = LazyBackend(backend, f"--backend {backend!r}", codebook, timeout)
         with other.client:
-            yield Pair(codebook, reference, other)
+            yield BackendPair(codebook, reference, other)

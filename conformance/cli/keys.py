@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, say, writing
+from conformance.cli.console import CommandError, say, writing
 
 
 @click.group("keys")
@@ -44,7 +44,7 @@ def new(prefix: Path, test: bool) -> int:
             public = new_pair(prefix, test)
         except FileExistsError as error:
             hint = "name another prefix; a key is never overwritten"
-            raise Complaint(str(error.filename), "T005", "the file is in the way", hint) from None
+            raise CommandError(str(error.filename), "T005", "the file is in the way", hint) from None
     say(f"wrote {prefix}.key (private) and {prefix}.pub")
     say(f"key {public.id}{', THE TEST KEY: everybody has it' if test else ''}")
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import Complaint, say, writing
+from conformance.cli.console import CommandError, say, writing
 from conformance.cli.lint_outcome import LintResult, outcome_of
 from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
@@ -68,7 +68,7 @@ def _mapped(library: Library, name: str) -> Coverage:
     document = Path(name).name
     if document not in known:
         hint = f"the documents of coverage.yaml are {', '.join(sorted(known)) or 'none'}"
-        raise Complaint(name, "T003", "no coverage.yaml has a document of this name", hint)
+        raise CommandError(name, "T003", "no coverage.yaml has a document of this name", hint)
     return known[document]
 
 
@@ -76,12 +76,12 @@ def _content(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise Complaint(name, "T003", f"cannot be read: {error.strerror}", "name the text of a source") from None
+        raise CommandError(name, "T003", f"cannot be read: {error.strerror}", "name the text of a source") from None
 
 
 def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> None:
     if not texts:
-        raise Complaint("--update", "T006", "needs the text of a source", "add --source FILE")
+        raise CommandError("--update", "T006", "needs the text of a source", "add --source FILE")
     for coverage, text in texts:
         file = library.suite.spec / coverage.family / "coverage.yaml"
         with writing(library.suite.shown(file), "make the file writable"):
@@ -89,7 +89,7 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
         say(f"{library.suite.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
 
 
-def judged(library: Library, corpus: Corpus, with_evidence: bool) -> LintResult:
+def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintResult:
     """All findings about a library and its corpus, made now."""
     evidence = _evidence(library) if with_evidence else None
     subject = subject_of(library, corpus, None, library.laws, read_documents(library), evidence)

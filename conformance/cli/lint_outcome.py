@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.cli.console import Complaint
+from conformance.cli.console import CommandError
 from conformance.contract.cache import MISSING, digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
@@ -35,9 +35,9 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
     made_from = _made_from(library, corpus, with_evidence)
     if (known := _known(made_from)) is not None:
         return known
-    from conformance.cli.lint import judged
+    from conformance.cli.lint import lint_result
 
-    outcome = judged(library, corpus, with_evidence)
+    outcome = lint_result(library, corpus, with_evidence)
     findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
     if _made_from(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
         open_cache().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
@@ -54,7 +54,7 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
 
         message = f"lint has {len(found)} findings in the contracts, so there is no judgement"
         hint = "run `tally lint`; --profile quick runs the vectors without lint"
-        raise Complaint("spec", "T010", message, hint, extra=as_text(found[:5]))
+        raise CommandError("spec", "T010", message, hint, extra=as_text(found[:5]))
 
 
 def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import click
 
 from conformance import __version__
-from conformance.cli.console import Complaint, nearest, opened_outlets, parted, say, tell
+from conformance.cli.console import CommandError, nearest, opened_outlets, say, split_error, tell
 from conformance.cli.progress import Interrupted
 from conformance.cli.suite import offer_suite
 
@@ -151,7 +151,7 @@ def tally() -> None:
 prepared(tally)  # its commands are prepared when they are asked for
 
 
-class Ended(BaseException):
+class Terminated(BaseException):
     """A signal asked this process to end; what is open is closed on the way out."""
 
     def __init__(self, number: int) -> None:
@@ -169,14 +169,14 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except Complaint as complaint:
+    except CommandError as complaint:
         tell(complaint)
         return complaint.status
     except (click.Abort, KeyboardInterrupt) as interrupt:
         stage = interrupt.stage if isinstance(interrupt, Interrupted) else ""
         say(f"interrupted{f' in the stage {stage!r}' if stage else ''}: no judgement", err=True)
         return NO_JUDGEMENT
-    except Ended as ended:
+    except Terminated as ended:
         say(f"ended by {ended}: no judgement", err=True)
         return ended.status
     except Exception as error:
@@ -190,8 +190,8 @@ def _unforeseen(error: Exception) -> int:
 
     if code := _CODES.get(type(error).__name__):
         named = (getattr(error, name, None) for name in ("place", "message", "hint"))
-        place, message, hint = (one or other for one, other in zip(named, parted(str(error)), strict=True))
-        tell(Complaint(place, code, message, hint))
+        place, message, hint = (one or other for one, other in zip(named, split_error(str(error)), strict=True))
+        tell(CommandError(place, code, message, hint))
         return NO_JUDGEMENT
     if isinstance(error, MalformedContract):
         say(str(error), err=True)
@@ -199,7 +199,7 @@ def _unforeseen(error: Exception) -> int:
         say(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
         return NO_JUDGEMENT
     if (lacking := _lacking(error)) is not None:
-        tell(Complaint("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
+        tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
         return NO_JUDGEMENT
     said = (
         "tally: T000 internal error: no judgement\n    hint: this is a defect of tally; report it with the lines above"
@@ -225,7 +225,7 @@ def _end_on_signals() -> None:
     def ended(number: int, _: object) -> None:
         # Once is enough: a second signal must not interrupt what closes things.
         signal.signal(number, signal.SIG_IGN)
-        raise Ended(number)
+        raise Terminated(number)
 
     def interrupted(number: int, _: object) -> None:
         signal.signal(number, partial(again, time.monotonic()))
@@ -255,7 +255,7 @@ def main() -> None:
     sys.stdout.flush()
     if out.failure is not None:
         hint = "the output is incomplete; redirect it to another place"
-        tell(Complaint("stdout", "T011", f"cannot be written: {out.failure.strerror}", hint))
+        tell(CommandError("stdout", "T011", f"cannot be written: {out.failure.strerror}", hint))
         status = max(status, NO_JUDGEMENT)
     if threading.active_count() > 1:
         # A thread still waits for a backend, which ends with this process.

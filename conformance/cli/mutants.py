@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.console import MUTANT_IDS, Complaint, require_known, say
+from conformance.cli.console import MUTANT_IDS, CommandError, require_known, say
 from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
@@ -19,7 +19,7 @@ from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.distortions import read_unnoticed, score_changes, score_lines, score_text, wire_score
 from conformance.trial.floor import ALL, Floor, floor_problems, floor_text, measure_floor, read_floor
-from conformance.trial.forked import Forked, apart
+from conformance.trial.forked import Forked, in_child_process
 from conformance.trial.kill_matrix import (
     KillMatrix,
     MutantRow,
@@ -31,8 +31,8 @@ from conformance.trial.kill_matrix import (
     read_matrix,
     undeclared_classes,
 )
-from conformance.trial.mutant_checks import Power
-from conformance.trial.mutants import Effort, measure_matrix, solo_problems, solos
+from conformance.trial.mutant_checks import MutantChecks
+from conformance.trial.mutants import MutantOptions, measure_matrix, solo_problems, solos
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 
@@ -54,16 +54,16 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
         write_whole(folder / MATRIX_FILE, matrix_text(merged(fresh)))
 
     saving = save if write and committed is not None else None
-    effort = Effort(kinds, Power(library, corpus, codebook_of(library)), committed if changed else None)
+    effort = MutantOptions(kinds, MutantChecks(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
             # The mutants meet the suite's own laws and generators, which are not imported in this process.
-            matrix = apart(
+            matrix = in_child_process(
                 lambda told: measure_matrix(library, corpus, ids, Forked(jobs), told, effort, saving), progress
             )
             floor = None if ids else measure_floor(library, corpus, progress)
     except (NotRun, Untraceable) as error:
-        raise Complaint(
+        raise CommandError(
             "--by crash", "T010", f"not run: {error}", "leave out crash, and name the other kinds"
         ) from None
     say("\n".join(_matrix_lines(matrix, kinds, verbose=bool(ids))))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from conformance.cli.console import Complaint, say
+from conformance.cli.console import CommandError, say
 from conformance.cli.init import filled, require_new, write_files
 from conformance.contract.family import ErrorCode
 from conformance.contract.library import Library
@@ -22,7 +22,7 @@ from conformance.contract.types import Field, Scalar, Struct, walk
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import is_marker, is_recipe
 from conformance.vectors.corpus import Corpus
-from conformance.vectors.leaf import anywhere
+from conformance.vectors.leaf import contains_value
 
 MOST_CALLS: Final = 40
 _LONGEST_LINE: Final = 4_000  # characters
@@ -89,7 +89,7 @@ def _calls(cases: tuple[Case, ...]) -> Iterator[CallStep]:
 def _is_short(step: CallStep) -> bool:
     """Whether a call and its answer are whole, not recipes and digests of long values, and fit on a short line."""
     answer = step.expected.data if isinstance(step.expected, ExpectedFailure) else step.expected.fields
-    whole = not anywhere(step.inputs, is_recipe) and not anywhere(answer, is_marker)
+    whole = not contains_value(step.inputs, is_recipe) and not contains_value(answer, is_marker)
     return whole and len(canonical(step.inputs)) + len(canonical(answer)) <= _LONGEST_LINE
 
 
@@ -101,7 +101,7 @@ _COMMENT: Final = {"python": "    ", "javascript": "// "}
 _INDENT: Final = {"python": "    ", "javascript": "  "}
 
 
-def smallest(library: Library) -> Contract:
+def smallest_contract(library: Library) -> Contract:
     """The operator that is easiest to begin with: pure, with nothing to parse, then the fewest inputs, then by name."""
     return min(library.contracts.values(), key=_effort)
 
@@ -115,7 +115,7 @@ def _effort(contract: Contract) -> tuple[bool, bool, int, str]:
 def skeleton(language: str, name: str, folder: str, contract: Contract, library: Library) -> dict[str, str]:
     """The text of every file by its name; of a machine, or a method of one, all methods are begun."""
     backend, operators = _FILES[language]
-    begun = begun_with(contract, library)
+    begun = first_contracts(contract, library)
     functions = {one.operator: _function_name(language, one) for one in begun}
     machine = contract.machine
     words = {
@@ -132,7 +132,7 @@ def skeleton(language: str, name: str, folder: str, contract: Contract, library:
     return {**texts, "README.md": filled("README.md", words)}
 
 
-def begun_with(contract: Contract, library: Library) -> list[Contract]:
+def first_contracts(contract: Contract, library: Library) -> list[Contract]:
     """The contracts whose functions a new backend begins with: one operator, or what works on one state."""
     if contract.machine is None:
         return [contract]
@@ -237,10 +237,10 @@ def _neutral(folder: Path, contract: Contract, library: Library) -> dict[str, st
         able = min(filter(can_be_transcribed, library.contracts.values()), key=_effort, default=None)
         hint = f"begin with --operator {able.operator}" if able else "use --language python or javascript"
         message = "its calls need folders or handles, which a file of requests cannot have"
-        raise Complaint(contract.operator, "T006", message, hint)
+        raise CommandError(contract.operator, "T006", message, hint)
     files = neutral_files(folder.resolve().name, str(folder), contract, library, frozen_vectors(library))
     if not files["answers.jsonl"]:
-        raise Complaint(contract.operator, "T006", "it has no short frozen case", "run `tally vectors build` first")
+        raise CommandError(contract.operator, "T006", "it has no short frozen case", "run `tally vectors build` first")
     return files
 
 
@@ -262,7 +262,7 @@ def command(folder: Path, language: str, operator: str | None) -> int:
     from conformance.cli.suite import contract_named, specification
 
     library = specification()
-    contract = contract_named(library, operator) if operator else smallest(library)
+    contract = contract_named(library, operator) if operator else smallest_contract(library)
     if language == ANY:
         files = _neutral(folder, contract, library)
     else:

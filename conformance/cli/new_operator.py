@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance.cli.console import Complaint, say
+from conformance.cli.console import CommandError, say
 from conformance.cli.init import filled, write_files
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def draft(operator: str, library: Library) -> NewFiles:
     folder = suite.spec / family
     contract = folder / f"{operator}.yaml"
     if operator in library.contracts or contract.exists():
-        raise Complaint(f"operator {operator!r}", "T005", "the suite has this operator already", "choose another name")
+        raise CommandError(
+            f"operator {operator!r}", "T005", "the suite has this operator already", "choose another name"
+        )
     values = _values(operator, family, library)
     texts = {suite.shown(contract): filled("operator/contract.yaml", values)}
     left: list[str] = []
@@ -127,7 +129,7 @@ def command(name: str) -> int:
 
     if not _NAME.match(name):
         hint = "write words with a capital, with a point between them: Text.Trim_v1"
-        raise Complaint(f"operator {name!r}", "T003", "this cannot name an operator", hint)
+        raise CommandError(f"operator {name!r}", "T003", "this cannot name an operator", hint)
     library = specification()
     made = draft(name, library)
     root = library.suite.root

@@ -135,7 +135,7 @@ class _Shown:
         self.rest.step(count, time.monotonic())
 
 
-class Lines(_Shown):
+class LineProgress(_Shown):
     """A line per stage, for logs, and one every ten seconds; quiet, notes alone."""
 
     def __init__(self, title: str, quiet: bool = False) -> None:
@@ -165,7 +165,7 @@ class Lines(_Shown):
         say(f"{self.title}: {text}", err=True)
 
 
-class Watched(_Shown):
+class BarProgress(_Shown):
     """A bar per stage, for a terminal."""
 
     def __init__(self, title: str, bars: Bars) -> None:
@@ -208,7 +208,7 @@ def shown_progress(title: str) -> Iterator[Progress]:
     context = click.get_current_context(silent=True)
     quiet = context is not None and context.meta.get(QUIET, False)
     is_watched = sys.stderr.isatty() and not quiet
-    with _bars(one_line(title)) if is_watched else nullcontext(Lines(one_line(title), quiet)) as shown:
+    with _bars(one_line(title)) if is_watched else nullcontext(LineProgress(one_line(title), quiet)) as shown:
         try:
             yield shown
         except KeyboardInterrupt:
@@ -216,7 +216,7 @@ def shown_progress(title: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def _bars(title: str) -> Iterator[Watched]:
+def _bars(title: str) -> Iterator[BarProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
     from rich.progress import Progress as Shown
@@ -237,5 +237,5 @@ def _bars(title: str) -> Iterator[Watched]:
     said = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
     columns = (said, BarColumn(8), MofNCompleteColumn(table_column=whole), Left(table_column=whole))
     with Shown(*columns, console=Console(stderr=True), transient=True) as bars:
-        watched = Watched(title, bars)
+        watched = BarProgress(title, bars)
         yield watched

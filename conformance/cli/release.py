@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from conformance.cli.console import Complaint, writing
+from conformance.cli.console import CommandError, writing
 from conformance.contract.library import Library
 from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
 from conformance.report.verdict import counted
@@ -59,24 +59,24 @@ def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
         text = lock_text(release(library, corpus, tag))
     except BadLock as error:
         message = str(error).partition("\n")[0]
-        raise Complaint("tally vectors release", "T004", message, "run `tally vectors build`") from None
+        raise CommandError("tally vectors release", "T004", message, "run `tally vectors build`") from None
     entry = as_entry(difference, tag)
     changelog = suite.vectors / CHANGELOG
     return NextRelease(tag, {changelog: _with_entry(_read(changelog), entry), suite.spec / LOCK_FILE: text}, entry)
 
 
-def _refused(difference: SuiteDifference) -> Complaint:
+def _refused(difference: SuiteDifference) -> CommandError:
     lines = [f"{refusal(change, difference.old)}: {change.wanted}" for change in difference.refused]
     message = f"{len(lines)} of the contracts need another version than they have; nothing was written"
     hint = f"`tally diff {difference.old} .` shows what changed"
-    return Complaint("not released", "T024", message, hint, status=_REFUSED, extra="\n".join(lines))
+    return CommandError("not released", "T024", message, hint, status=_REFUSED, extra="\n".join(lines))
 
 
 def _tag(wanted: str, difference: SuiteDifference, before: Release | None) -> str:
     """The tag of a release; raises Complaint for one that says less than what changed."""
     if wanted and not _TAG.match(wanted):
         hint = "use letters, digits, `.`, `_`, `+` and `-`, a letter or digit first"
-        raise Complaint(f"--tag {wanted!r}", "T024", "this is no tag", hint)
+        raise CommandError(f"--tag {wanted!r}", "T024", "this is no tag", hint)
     if before is None:
         return wanted or FIRST
     level = max((change.level for change in difference.contracts), default=Level.PATCH)
@@ -85,12 +85,12 @@ def _tag(wanted: str, difference: SuiteDifference, before: Release | None) -> st
         if wanted and wanted != before.tag:
             return wanted
         message = f"the last release is called {before.tag}, which has no version to raise"
-        raise Complaint("tally vectors release", "T024", message, "name another one with --tag")
+        raise CommandError("tally vectors release", "T024", message, "name another one with --tag")
     least = raised(last[2], level)
     named = _NUMBERED.match(wanted)
     if wanted == before.tag or (named is not None and numbers(named[2]) < numbers(least)):
         message = f"{level.name} changes since {before.tag} need another tag"
-        raise Complaint(f"--tag {wanted!r}", "T024", message, f"name {last[1]}{least} or a later one", _REFUSED)
+        raise CommandError(f"--tag {wanted!r}", "T024", message, f"name {last[1]}{least} or a later one", _REFUSED)
     return wanted or f"{last[1]}{least}"
 
 
@@ -99,7 +99,9 @@ def _read(file: Path) -> str:
         return file.read_text("utf-8") if file.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Complaint(str(file), "T005", f"the changelog cannot be read: {said}", "repair or move the file") from None
+        raise CommandError(
+            str(file), "T005", f"the changelog cannot be read: {said}", "repair or move the file"
+        ) from None
 
 
 def _with_entry(text: str, entry: str) -> str:
@@ -133,7 +135,7 @@ def _restore(contents: Mapping[Path, bytes | None]) -> None:
                 write_whole(file, content)
 
 
-def shown(draft: NextRelease, library: Library) -> Iterator[str]:
+def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:
     """What a release would write, for a dry run."""
     for file, text in draft.texts.items():
         name = library.suite.shown(file)
@@ -152,4 +154,4 @@ def require_clean(library: Library, corpus: Corpus) -> None:
     if found := outcome_of(library, corpus).findings:
         message = f"lint has {counted(len(found), 'finding')}; nothing was written"
         shown = as_text(found[:_SHOWN])
-        raise Complaint("not released", "T024", message, "run `tally lint`", status=_REFUSED, extra=shown)
+        raise CommandError("not released", "T024", message, "run `tally lint`", status=_REFUSED, extra=shown)

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from conformance.backend.driver import Call, Talk
 from conformance.backend.outcome import Lost, Observed, ProtocolError
-from conformance.cli.console import Complaint
-from conformance.cli.interview import Pair
+from conformance.cli.console import CommandError
+from conformance.cli.interview import BackendPair
 from conformance.contract.family import SequenceDeclaration
 from conformance.vectors.case import CallStep, Case, FileStep, Step, label
 from conformance.vectors.difference import Difference
-from conformance.vectors.exchange import Exchange, Stage
+from conformance.vectors.exchange import ConversationContext, Exchange
 from conformance.vectors.temp_roots import StepRefused
 
 BEFORE: Final = -1  # the round of the steps that are taken once
@@ -48,7 +48,7 @@ class _Answers:
         return self.answers[-1][0] + 1 if self.answers else 0
 
 
-def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int | None) -> Divergence | None:
+def replayed(declaration: SequenceDeclaration, case: Case, pair: BackendPair, only: int | None) -> Divergence | None:
     """The first call that the backend answers otherwise than the reference; None where there is none.
 
     With `only`, the rounds before are not compared, and the last call of that round is found where all are equal.
@@ -57,7 +57,7 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: Pair, only: int
     assert replay is not None
     if only is not None and not 0 <= only < replay.times:
         hint = f"the sequence has the positions 0 to {replay.times - 1}"
-        raise Complaint(f"--position {only}", "T003", f"there is no {declaration.unit} {only}", hint)
+        raise CommandError(f"--position {only}", "T003", f"there is no {declaration.unit} {only}", hint)
     steps, rounds = steps_of(declaration, case), replay.times if only is None else only + 1
     heard, lost = _Answers(), None
     if pair.backend is not None:
@@ -122,7 +122,7 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
     for name in (*replay.before, *replay.round):
         if name not in named:
             message = f"{case.id} has no step {name!r}"
-            raise Complaint(case.id, "T003", message, f"its steps are {', '.join(named)}")
+            raise CommandError(case.id, "T003", message, f"its steps are {', '.join(named)}")
     last = max((named[name] for name in replay.before), default=0)
     before = [
         step
@@ -132,19 +132,19 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
     return before, [case.steps[named[name]] for name in replay.round]
 
 
-def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair, tell: Tell) -> Talk[bool]:
+def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: BackendPair, tell: Tell) -> Talk[bool]:
     """Take the steps before, then the rounds, until `tell` says to stop; whether all were taken.
 
     A step that needs what was not answered ends it too.
     """
-    with Stage(pair.codebook, pair.reference.client.dialect) as stage:
+    with ConversationContext(pair.codebook, pair.reference.client.dialect) as stage:
         for number in range(BEFORE, rounds):
             for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):
                 try:
                     made = yield from _take(stage, step)
                 except StepRefused as refused:
                     assert isinstance(step, FileStep)
-                    raise Complaint(label(step, place), "T008", str(refused)) from None
+                    raise CommandError(label(step, place), "T008", str(refused)) from None
                 except KeyError:
                     return False
                 if made is not None and tell(number, made):
@@ -152,7 +152,7 @@ def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Pair,
     return True
 
 
-def _take(stage: Stage, step: Step) -> Generator[Sequence[Call], Any, Exchange | None]:
+def _take(stage: ConversationContext, step: Step) -> Generator[Sequence[Call], Any, Exchange | None]:
     """Take one step; raises KeyError where it needs what an earlier one did not answer."""
     if isinstance(step, FileStep):
         stage.take(step)

@@ -9,14 +9,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from conformance.cli.console import Complaint, say
+from conformance.cli.console import CommandError, say
 from conformance.cli.outputs import STDOUT, output_option, print_report, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.suite_file import schema_folder
 from conformance.report.comparison import Comparison, as_json, as_markdown, as_text, compare_manifests, compare_records
 from conformance.report.merge import Unmergeable, merged, merged_observations
 from conformance.report.record import BrokenRecord
-from conformance.report.stored import Manifest, Stored, load
+from conformance.report.stored import Manifest, StoredRecord, load
 from conformance.report.verdict import status_of
 from conformance.report.writer import FORMATS, page
 
@@ -59,10 +59,10 @@ def _unusable_told() -> Iterator[None]:
     except BrokenRecord as error:
         place, _, message = str(error).partition(": ")
         said, _, hint = message.rpartition("; ")
-        raise Complaint(place, "T015", said or message, hint if said else "") from None
+        raise CommandError(place, "T015", said or message, hint if said else "") from None
     except RecursionError:
         hint = "a value has at most 300 levels; run `tally run` again"
-        raise Complaint("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None
+        raise CommandError("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None
 
 
 @command.command("show", short_help="show records, several side by side")
@@ -104,11 +104,11 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
     if len(files) < 2:
         raise click.UsageError("compare needs two files or more")
     found = [load(file, schema_folder(current_suite())) for file in files]
-    records = [one for one in found if isinstance(one, Stored)]
+    records = [one for one in found if isinstance(one, StoredRecord)]
     manifests = [one for one in found if isinstance(one, Manifest)]
     if records and manifests:
         message = "it is a run manifest, the others are records"
-        raise Complaint(str(manifests[0].file), "T015", message, "compare files of one kind")
+        raise CommandError(str(manifests[0].file), "T015", message, "compare files of one kind")
     if manifests and format_ not in _COMPARED:
         raise click.UsageError(f"--format {format_} shows records, these are run manifests")
     if manifests:
@@ -139,28 +139,30 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
         whole = merged([str(part.file) for part in parts], [part.record for part in parts])
     except Unmergeable as error:
         hint = "merge records of the same backend, contracts, vectors, profile and seed; run what contradicts again"
-        raise Complaint("tally report merge", "T015", str(error), hint) from None
+        raise CommandError("tally report merge", "T015", str(error), hint) from None
     observed = merged_observations(whole, [part.observations for part in parts])
-    write_page(_page(format_, [Stored(output, whole, observed)]), output, f"--output {str(output)!r}")
+    write_page(_page(format_, [StoredRecord(output, whole, observed)]), output, f"--output {str(output)!r}")
     say(whole.sentence, err=True)
     return status_of(whole.verdict)
 
 
-def _records(files: Sequence[Path]) -> list[Stored]:
+def _records(files: Sequence[Path]) -> list[StoredRecord]:
     found = []
     for file in files:
         one = load(file, schema_folder(current_suite()))
         if isinstance(one, Manifest):
-            raise Complaint(str(file), "T015", "it is a run manifest, no record", "`tally report compare` compares two")
+            raise CommandError(
+                str(file), "T015", "it is a run manifest, no record", "`tally report compare` compares two"
+            )
         found.append(one)
     return found
 
 
-def _page(format_: str, records: Sequence[Stored]) -> bytes:
+def _page(format_: str, records: Sequence[StoredRecord]) -> bytes:
     return page(format_, [one.record for one in records], [one.observations for one in records], current_suite())
 
 
-def _compared(comparison: Comparison, records: Sequence[Stored], format_: str) -> bytes:
+def _compared(comparison: Comparison, records: Sequence[StoredRecord], format_: str) -> bytes:
     """The comparison, and before it the records where the format has room for both."""
     beside = _page(format_, records) if records and format_ in _BESIDE else b""
     if format_ not in _COMPARED:

@@ -16,7 +16,7 @@ import click
 
 from conformance.backend.resolve import BackendNotFound, resolve
 from conformance.backend.sandbox import NoSandbox
-from conformance.cli.console import MUTANT_IDS, Complaint, nearest, require_known, say, tell, writing
+from conformance.cli.console import MUTANT_IDS, CommandError, nearest, require_known, say, tell, writing
 from conformance.cli.known_failures import (
     dump_expected_failures,
     failed_last,
@@ -36,7 +36,7 @@ from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
 from conformance.trial.check import KnownFailure, RunResult, Verdict
-from conformance.trial.options import RunOptions, Silence, is_red
+from conformance.trial.options import NoProgress, RunOptions, is_red
 from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
@@ -55,16 +55,16 @@ def startable(backend: str, wire: str, library: Library) -> None:
         known = list(library.mutants)
         if mutant not in known:
             hint = nearest(mutant, known, MUTANT_IDS)
-            raise Complaint(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
+            raise CommandError(f"--backend {backend!r}", "T001", f"there is no mutant {mutant!r}", hint)
     package = backend.removeprefix("python:").partition(":")[0].partition(".")[0]
     if backend.startswith("python:") and PathFinder.find_spec(package, [*sys.path, str(Path.cwd())]) is None:
         message = f"there is no module {package!r} on PYTHONPATH, in this environment or in this folder"
-        raise Complaint(f"--backend {backend!r}", "T001", message, "name the module, not its file")
+        raise CommandError(f"--backend {backend!r}", "T001", message, "name the module, not its file")
     try:
         resolve(backend, library.suite, wire)
     except BackendNotFound as error:
         hint = "tally run --help lists the forms of a backend; `tally new-backend` writes one"
-        raise Complaint(f"--backend {backend!r}", "T001", str(error), hint) from None
+        raise CommandError(f"--backend {backend!r}", "T001", str(error), hint) from None
 
 
 def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
@@ -85,10 +85,10 @@ def sandboxed() -> Iterator[None]:
         yield
     except NoSandbox as error:
         hint = "install bubblewrap, or run without --sandbox; a container may forbid user namespaces"
-        raise Complaint("--sandbox bwrap", "T014", f"no judgement: {error}", hint) from None
+        raise CommandError("--sandbox bwrap", "T014", f"no judgement: {error}", hint) from None
 
 
-def tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
+def run_or_bad_hello(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
     """The run, or the verdict on a backend that gave no valid hello; raises Complaint where there is no sandbox."""
     try:
         with sandboxed(), shown_progress(options.backend) as progress:
@@ -101,14 +101,14 @@ def tried(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | 
         place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
         extra = f"its stderr ended with:\n{said}" if said else "it wrote nothing on stderr"
         message = error.reason if error.reason.startswith("the backend") else f"no valid hello: {error.reason}"
-        tell(Complaint(place, "T002", message, hint, status_of(verdict), extra))
+        tell(CommandError(place, "T002", message, hint, status_of(verdict), extra))
         return verdict
 
 
 def _reference(suite: Suite) -> str:
     if not suite.reference:
         hint = "name it in [backends] and [derive]"
-        raise Complaint(str(suite.file), "T001", "the suite has no reference to compare with", hint)
+        raise CommandError(str(suite.file), "T001", "the suite has no reference to compare with", hint)
     return suite.reference
 
 
@@ -129,7 +129,7 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
     if added and not (len(reason.strip()) >= 10 and re.match(r"https?://[^\s/]+/\S+\Z", issue)):
         message = f"{len(added)} failing checks are new and need a reason and an issue: {added[0].check} ..."
         hint = "add --reason 'why they fail' (10 characters or more) and --issue https://..."
-        raise Complaint("--update-expected", "T006", message, hint)
+        raise CommandError("--update-expected", "T006", message, hint)
     with writing(f"--expected-failures {str(file)!r}", "name a writable file"):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, dump_expected_failures(entries))
@@ -148,10 +148,10 @@ def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bo
 
 def _print_checks(library: Library, corpus: Corpus, runs: Sequence[RunOptions]) -> int:
     """Print the ids of the selected checks; raises Complaint where there are none."""
-    found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options, Silence())})
+    found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options, NoProgress())})
     if not found:
         hint = _meant(library, corpus, runs[0]) or "`tally run --list` prints the ids of all"
-        raise Complaint(f"-k {' -k '.join(runs[0].select)}", "T003", "no check is selected", hint)
+        raise CommandError(f"-k {' -k '.join(runs[0].select)}", "T003", "no check is selected", hint)
     say("\n".join(found))
     return status_of(CONFORMANT)
 
@@ -160,7 +160,7 @@ def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     """A hint that names groups of checks that the patterns may mean."""
     whole = replace(options, select=(), last_failed=frozenset())
     # Of the groups: to compare a word with each of ten thousand checks takes seconds.
-    groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, Silence())}
+    groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, NoProgress())}
     return next((hint for one in options.select if (hint := nearest(one, sorted(groups)))), "")
 
 
@@ -261,7 +261,7 @@ def command(
     unfit = []
     for options in runs:
         try:
-            run = tried(library, corpus, options)
+            run = run_or_bad_hello(library, corpus, options)
         except Interrupted as ended:
             _tell_interrupted(ended, options, suite)
             unfit.append(NO_JUDGEMENT)

@@ -20,7 +20,7 @@ from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Seconds(click.FloatRange):
+class SecondsParam(click.FloatRange):
     """Seconds to wait; `nan`, which no clock reaches and every range lets through, is refused."""
 
     name = "seconds"
@@ -72,7 +72,7 @@ jobs_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=Seconds(0.01),
+    type=SecondsParam(0.01),
     default=DEFAULT_TIMEOUT,
     show_default=True,
     help="Seconds without an answer before a backend counts as hung.",

@@ -8,16 +8,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.backend.outcome import Observed, ObservedResult
-from conformance.cli.console import Complaint, nearest
-from conformance.cli.interview import ExplainedCall, Pair
+from conformance.cli.console import CommandError, nearest
+from conformance.cli.interview import BackendPair, ExplainedCall
 from conformance.cli.replay import BEFORE, Divergence
 from conformance.codec.form import array_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.library import Library
 from conformance.contract.types import ListOf
 from conformance.report.failure import Fact, cut, first_difference, json_text
-from conformance.trial.divergence import Agreement, Boundary, Derived, Party, bisected, derive, swept
-from conformance.vectors.call_sequence import CallSequence, Extent, Inputs, call_sequence
+from conformance.trial.divergence import (
+    BisectionResult,
+    Derived,
+    Participant,
+    StepComparison,
+    derive,
+    searched_by_halves,
+    searched_in_order,
+)
+from conformance.vectors.call_sequence import CallSequence, Inputs, SequenceRange, call_sequence
 from conformance.vectors.case import Case
 from conformance.vectors.compact import expanded
 from conformance.vectors.corpus import Corpus
@@ -48,7 +56,7 @@ def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
     if found is None:
         known = sorted(library.sequences)
         hint = f"sequences are declared in sequences.yaml: {', '.join(known) or 'there is none'}"
-        raise Complaint(operator, "T008", "no sequence of it is declared", hint)
+        raise CommandError(operator, "T008", "no sequence of it is declared", hint)
     return found
 
 
@@ -58,24 +66,26 @@ def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
         return corpus.find(declaration.case)
     except KeyError:
         hint = nearest(declaration.case, [known.id for known in corpus])
-        raise Complaint(str(declaration.position), "T003", f"no vector has the id {declaration.case!r}", hint) from None
+        raise CommandError(
+            str(declaration.position), "T003", f"no vector has the id {declaration.case!r}", hint
+        ) from None
 
 
 def beginning(case: Case) -> Inputs:
     """The inputs of a case with which a sequence begins; raises Complaint where it is a trace."""
     if case.kind == "trace":
-        raise Complaint(case.id, "T008", "a trace begins no sequence", "name a case of one call, or a long run")
+        raise CommandError(case.id, "T008", "a trace begins no sequence", "name a case of one call, or a long run")
     return case.accumulation.inputs if case.accumulation is not None else dict(expanded(case.calls[0].inputs))
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedSequence:
     """A sequence of calls over some inputs."""
 
     sequence: CallSequence
     base: Inputs
-    extent: Extent
-    pair: Pair
+    extent: SequenceRange
+    pair: BackendPair
 
     def call(self, number: int) -> tuple[int, Inputs]:
         """Where a call begins, and its inputs."""
@@ -104,14 +114,14 @@ class Searched:
         place = f"--position {position}"
         if not extent.start <= position < extent.length:
             hint = f"the sequence has the positions {extent.start} to {extent.length - 1}" if extent.calls else ""
-            raise Complaint(place, "T003", f"there is no {unit} {position}", hint or "the sequence is empty")
+            raise CommandError(place, "T003", f"there is no {unit} {position}", hint or "the sequence is empty")
         number = extent.call_of(position)
         begin, inputs = self.call(number)
         first = self.sequence.first(self.pair.native(self.sequence.contract.operator, inputs), begin)
         note = f"call {number + 1} of {extent.calls}, which begins at {begin}; its first {unit} is {first}"
         index = position - first
         if index < 0:
-            raise Complaint(place, "T003", f"the call for it begins behind it: {note}", "ask for another position")
+            raise CommandError(place, "T003", f"the call for it begins behind it: {note}", "ask for another position")
         return Located(inputs, position, index, [Fact("where", f"{unit} {position} of {extent.length}: {note}")])
 
     def first_difference(self, every: bool) -> Located | Sequence[Fact]:
@@ -119,7 +129,9 @@ class Searched:
         parted: dict[int, Difference] = {}
 
         def first_of(calls: range) -> int | None:
-            found = self.pair.first_apart(self.sequence.contract.operator, [self.call(one)[1] for one in calls])
+            found = self.pair.first_different_call(
+                self.sequence.contract.operator, [self.call(one)[1] for one in calls]
+            )
             if found is None:
                 return None
             number = calls[found[0]]
@@ -130,7 +142,7 @@ class Searched:
             return first_of(range(call, call + 1)) is not None
 
         count = self.extent.calls
-        boundary = swept(count, first_of) if every else bisected(count, differs)
+        boundary = searched_in_order(count, first_of) if every else searched_by_halves(count, differs)
         facts = [_asked(boundary, every)]
         if boundary.differs is None:
             said = f"all {len(boundary.asked)} calls that were asked agree"
@@ -154,14 +166,14 @@ class Searched:
         return int(number) if number.isdigit() and number != parted.path else None
 
 
-def _asked(boundary: Boundary, every: bool) -> Fact:
+def _asked(boundary: BisectionResult, every: bool) -> Fact:
     named = ", ".join(str(call + 1) for call in boundary.asked[:_NAMED])
     more = ", ..." if len(boundary.asked) > _NAMED else ""
     how = "in order" if every else "by bisection"
     return Fact("searched", f"{len(boundary.asked)} of {boundary.count} calls, {how}: {named}{more}")
 
 
-def _unasked(boundary: Boundary) -> list[Fact]:
+def _unasked(boundary: BisectionResult) -> list[Fact]:
     if boundary.certain:
         return [Fact("certain", "every call before it was asked" if boundary.differs else "every call was asked")] * (
             boundary.differs != 0
@@ -171,7 +183,7 @@ def _unasked(boundary: Boundary) -> list[Fact]:
     return [Fact("uncertain", f"{said}: --every asks each")]
 
 
-def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searched:
+def sequence_over(library: Library, operator: str, base: Inputs, pair: BackendPair) -> SearchedSequence:
     """The sequence of an operator over some inputs; raises Complaint, MalformedContract."""
     sequence = call_sequence(declared_sequence(library, operator), library)
     pair.required(operator)
@@ -180,11 +192,11 @@ def searched(library: Library, operator: str, base: Inputs, pair: Pair) -> Searc
     refused = sequence.contract.refusal(native)
     if extent is None or refused is not None:
         why = "the inputs give the sequence no length" if refused is None else f"the call is refused: {refused.id}"
-        raise Complaint(operator, "T008", why, "begin with the inputs of another case")
-    return Searched(sequence, base, extent, pair)
+        raise CommandError(operator, "T008", why, "begin with the inputs of another case")
+    return SearchedSequence(sequence, base, extent, pair)
 
 
-def steps_behind(question: ExplainedCall, library: Library, pair: Pair, index: int) -> list[str]:
+def steps_behind(question: ExplainedCall, library: Library, pair: BackendPair, index: int) -> list[str]:
     """The lines of the derivation of one value of a call; none where its operator declares no steps."""
     declaration = library.sequences.get(question.operator)
     if declaration is None or not declaration.steps:
@@ -196,11 +208,11 @@ def steps_behind(question: ExplainedCall, library: Library, pair: Pair, index: i
         return []
     first = sequence.first(native, extent.start)
     assert question.mine is not None
-    mine = Party(question.mine, pair.reference.ask)
+    mine = Participant(question.mine, pair.reference.ask)
     other = pair.backend
     theirs = None
     if other is not None and question.theirs is not None:
-        theirs = Party(question.theirs, other.ask, other.hello().operators)
+        theirs = Participant(question.theirs, other.ask, other.hello().operators)
     steps = derive(sequence, native, question.inputs, (first + index, index), mine, theirs)
     name = None if other is None else other.name
     lines = [f"    of {declaration.unit} {first + index}, which is value {index} of the answer", *table(steps, name)]
@@ -224,14 +236,14 @@ def side_by_side(mine: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
     yield from (f"    backend:   {line}" for line in theirs[len(mine) :] if mine)
 
 
-def told(declaration: SequenceDeclaration) -> str:
+def sequence_in_words(declaration: SequenceDeclaration) -> str:
     """What a replay is, in words."""
     replay = declaration.replay
     assert replay is not None
     return f"{replay.times} rounds of {', '.join(replay.round)}, replayed: no call goes to a position"
 
 
-def replay_facts(found: Divergence, declaration: SequenceDeclaration, pair: Pair) -> Iterator[Fact]:
+def replay_facts(found: Divergence, declaration: SequenceDeclaration, pair: BackendPair) -> Iterator[Fact]:
     """Which call of a replay it is about, and what was asked."""
     backend, reference = found.rounds
     if pair.backend is not None:
@@ -263,7 +275,7 @@ def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
     for one in steps:
         left, right = _columns(one, column)
         mark = " "
-        if one.agreement is Agreement.DIFFERS and not marked:
+        if one.agreement is StepComparison.DIFFERS and not marked:
             mark, marked = ">", True
         line = f"  {mark} {one.step:<{width}}  {left:<{column}}"
         yield line.rstrip() if backend is None else f"{line}  {right}"
@@ -271,7 +283,7 @@ def table(steps: Sequence[Derived], backend: str | None) -> Iterator[str]:
 
 def _columns(one: Derived, column: int) -> tuple[str, str]:
     left = _text(one.reference)
-    if one.agreement in (Agreement.GIVEN, Agreement.UNDECLARED, Agreement.UNASKED):
+    if one.agreement in (StepComparison.GIVEN, StepComparison.UNDECLARED, StepComparison.UNASKED):
         return _cut(left, column, 0), f"({one.agreement.value})"
     right = _text(one.backend)
     at = first_difference(left, right) if left != right else 0

@@ -18,9 +18,9 @@ from conformance.contract.types import ListOf, Type, walk
 from conformance.lint.call import FrozenCall
 from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines
 from conformance.trial.generator import Native
-from conformance.trial.missing_calls import Wanted
+from conformance.trial.missing_calls import MissingCall
 from conformance.trial.suggestion import Suggestion, machine_suggestions, suggestions
-from conformance.vectors.case import Asked, Case, ExpectedFailure, HarnessStep, Question
+from conformance.vectors.case import Case, ExpectedFailure, HarnessStep, Question, QuestionCall
 from conformance.vectors.draft import Draft, Unusable, YamlPlace
 from conformance.vectors.expand import expand
 from conformance.vectors.filedraft import roots_of
@@ -28,7 +28,7 @@ from conformance.vectors.freeze import freeze
 from conformance.vectors.group import Expansion
 from conformance.vectors.machine_trace import given_steps, kebab
 from conformance.vectors.notable import axes_of
-from conformance.vectors.place import empty
+from conformance.vectors.place import empty_value
 
 BASE: Final = "plain"  # the base that is suggested where the contract has none
 _UNCONFIRMED: Final = "V003"  # whether anything confirms the value is the suite's affair
@@ -109,14 +109,14 @@ def _machine_page(contract: Contract, library: Library, codebook: Codebook, froz
 _UNSEEN: Final = "no drawn sequence has such a call; it may need another example, or be implied by an earlier guard"
 
 
-def trace_of(program: Program, whole: Contract, codebook: Codebook) -> tuple[Asked | HarnessStep, ...]:
+def trace_of(program: Program, whole: Contract, codebook: Codebook) -> tuple[QuestionCall | HarnessStep, ...]:
     """A program behind the file steps that its machine is given."""
     calls = steps_of(program, codebook)
     expansion = Expansion(whole, whole.groups[0], codebook)
     return (*given_steps(expansion, roots_of(expansion, {call.name: call for call in calls})), *calls)
 
 
-def _calls(forms: OperatorForms, asked: Sequence[Asked]) -> Iterator[FrozenCall]:
+def _calls(forms: OperatorForms, asked: Sequence[QuestionCall]) -> Iterator[FrozenCall]:
     """The calls of an operator whose inputs are written in the contract as they are."""
     for step in asked:
         if step.operator == forms.contract.operator and not re.search(r"'(from|generated)':", repr(step.inputs)):
@@ -166,13 +166,13 @@ def _said(questions: Sequence[Question], codebook: Codebook) -> Iterator[str]:
         yield about[0].message.removeprefix(id_).lstrip(":, ") if about else ""
 
 
-def _question(contract: Contract, name: str, *steps: Asked | HarnessStep) -> Question:
+def _question(contract: Contract, name: str, *steps: QuestionCall | HarnessStep) -> Question:
     operator = contract.operator
     return Question(f"{operator}::suggested::{name}", operator, "", "", (), (), "quick", contract.position, steps)
 
 
-def _call(contract: Contract, wire: Mapping[str, Any]) -> Asked:
-    return Asked("call", contract.operator, wire)
+def _call(contract: Contract, wire: Mapping[str, Any]) -> QuestionCall:
+    return QuestionCall("call", contract.operator, wire)
 
 
 def _refused_later(
@@ -188,7 +188,7 @@ def _refused_later(
     cases = freeze([_question(contract, str(k), _call(contract, wire)) for k, wire in enumerate(wires)], codebook).cases
     for code in missing:
         part, needs = f"refusal {code}", next(one.requirements for one in contract.refuses if one.code == code)
-        one = Wanted(part, "refused", f"the call fails with {code}", needs, lambda *_: False)
+        one = MissingCall(part, "refused", f"the call fails with {code}", needs, lambda *_: False)
         for k, native in enumerate(accepted):
             case = cases.get(f"{contract.operator}::suggested::{k}")
             expected = case.calls[0].expected if case is not None else None
@@ -231,7 +231,7 @@ class _Writer:
             lines += yaml_lines("unset", gone, f"{self.indent}    ") if gone else []
         self.page.lines += lines
 
-    def trace(self, operation: str, shows: Sequence[Wanted], lines: Sequence[str]) -> None:
+    def trace(self, operation: str, shows: Sequence[MissingCall], lines: Sequence[str]) -> None:
         """One group with a trace."""
         part = shows[0].part.rpartition(" ")[2]
         name = self.named(f"suggested-{kebab(operation)}-{part}-{shows[0].name}")
@@ -269,7 +269,7 @@ class _Writer:
             value = value.get(step) if isinstance(value, Mapping) else None
         if value or not isinstance(type_, ListOf):
             return []
-        item = natural(type_.item, form_of(type_.item).from_native(empty(type_.item)))
+        item = natural(type_.item, form_of(type_.item).from_native(empty_value(type_.item)))
         return yaml_lines("set", {path: [item]}, f"{self.indent}  ")
 
     def head(self, name: str, why: str, requirements: Sequence[str], base: str) -> list[str]:
@@ -305,7 +305,7 @@ def _numbered(name: str) -> Iterator[str]:
     yield from (f"{name}-{k}" for k in range(2, 1000))
 
 
-def shown(page: Page, operator: str) -> list[str]:
+def page_lines(page: Page, operator: str) -> list[str]:
     """The page as comments and YAML; no line where nothing is missing."""
     lines: list[str] = []
     if page.lines:

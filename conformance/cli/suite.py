@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance.cli.console import Complaint, nearest
+from conformance.cli.console import CommandError, nearest
 
 if TYPE_CHECKING:
     from conformance.contract.library import Library
@@ -54,7 +54,7 @@ def current_suite(context: click.Context | None = None) -> Suite:
     return found
 
 
-def work_on(suite: Suite) -> None:
+def use_suite(suite: Suite) -> None:
     """Let the rest of the command work on this suite."""
     click.get_current_context().meta[_FOUND] = suite
 
@@ -69,7 +69,7 @@ def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
             parameter.type_cast_value(context, setting.value)
         except click.BadParameter as error:
             hint = f"`tally run --help` tells what --{key} takes"
-            raise Complaint(str(setting.position), "C018", f"{key}: {error.message}", hint) from None
+            raise CommandError(str(setting.position), "C018", f"{key}: {error.message}", hint) from None
         assert parameter.name is not None
         found[parameter.name] = setting.value
     return found
@@ -84,7 +84,7 @@ def specification() -> Library:
     suite = current_suite()
     if not suite.spec.is_dir():
         hint = "in a checkout it is beside conformance/, in a wheel inside it: install tallystick again"
-        raise Complaint(str(suite.spec), "T009", "the specification is missing", hint)
+        raise CommandError(str(suite.spec), "T009", "the specification is missing", hint)
     library = load_library(suite)
     digest = files_digest(library.contracts)
     checked = digest_of_texts([digest, *suite.backends]) if digest else ""
@@ -123,7 +123,7 @@ def contract_named(library: Library, operator: str) -> Contract:
     if len(found) == 1:
         return library.contracts[found[0]]
     hint = nearest(operator, names, "`tally schema` without an operator lists them")
-    raise Complaint(f"operator {operator!r}", "T003", "no contract has this name", hint)
+    raise CommandError(f"operator {operator!r}", "T003", "no contract has this name", hint)
 
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
@@ -134,9 +134,9 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     place = library.suite.shown(library.suite.vectors)
     if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
         hint = "restore the contract, or run `tally vectors build`"
-        raise Complaint(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)
+        raise CommandError(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)
     if len(corpus) < least:
-        raise Complaint(
+        raise CommandError(
             place, "T004", "there are no vectors here, so nothing can be judged", "run `tally vectors build`"
         )
     return corpus

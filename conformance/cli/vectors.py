@@ -11,7 +11,7 @@ import click
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import Complaint, parted, require_known, say
+from conformance.cli.console import CommandError, require_known, say, split_error
 from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
@@ -51,13 +51,15 @@ def _named_failures() -> Iterator[None]:
     try:
         yield
     except CorruptedCorpus as error:
-        place, said, hint = parted(str(error))
-        raise Complaint(place, "T004", said, hint, BAD) from None
+        place, said, hint = split_error(str(error))
+        raise CommandError(place, "T004", said, hint, BAD) from None
     except BackendNotFound as error:
-        raise Complaint("a backend that derives vectors", "T001", str(error), "install it; see confirmed_by") from None
+        raise CommandError(
+            "a backend that derives vectors", "T001", str(error), "install it; see confirmed_by"
+        ) from None
     except (BadHello, LostBackend) as error:
         reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-        raise Complaint("a backend that derives vectors", "T002", reason, "try `tally run --backend NAME`") from None
+        raise CommandError("a backend that derives vectors", "T002", reason, "try `tally run --backend NAME`") from None
 
 
 _FULL = "golden"
@@ -140,7 +142,7 @@ def suggest_command(operator: str) -> int:
       tally vectors suggest Bounds.Clamp_v1
       tally vectors suggest Queue --suite contracts
     """
-    from conformance.cli.suggest import page_of, shown
+    from conformance.cli.suggest import page_lines, page_of
     from conformance.lint.rule import subject_of
 
     library = specification()
@@ -154,7 +156,7 @@ def suggest_command(operator: str) -> int:
         methods = contract.machine.methods if contract.own_machine is not None and contract.machine else ()
         frozen = [call for name in (contract.operator, *methods) for call in subject.calls(name)]
         page = page_of(contract, library, codebook_of(library), frozen)
-    lines = shown(page, contract.operator)
+    lines = page_lines(page, contract.operator)
     say("\n".join(lines) if lines else f"# {contract.operator} lacks no case")
     return BAD if page.left else FINE
 
@@ -237,7 +239,9 @@ def release_command(tag: str, dry_run: bool, jobs: int, profile: str) -> int:
         say("not released: the vectors are not what the contracts and backends make; nothing was written", err=True)
         return BAD
     if dry_run:
-        say("\n".join([f"{draft.tag} can be released", *release.shown(draft, library), "nothing was written"]))
+        say(
+            "\n".join([f"{draft.tag} can be released", *release.release_preview(draft, library), "nothing was written"])
+        )
         return FINE
     release.write(draft, library)
     for file in draft.texts:

@@ -7,7 +7,7 @@ from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-__all__ = ["Deferred", "DeferredMapping", "LazyMapping", "files_digest", "np", "sqlite3"]
+__all__ = ["DeferredMapping", "LazyMapping", "LazyModule", "files_digest", "np", "sqlite3"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -80,7 +80,7 @@ class DeferredMapping(Mapping[K, V]):
         return self._all().items()
 
 
-class Deferred:
+class LazyModule:
     """A module that is imported when one of its names is first used: NumPy takes a fifth of a short command."""
 
     def __init__(self, module: str) -> None:
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 else:
-    np, sqlite3 = Deferred("numpy"), Deferred("sqlite3")
+    np, sqlite3 = LazyModule("numpy"), LazyModule("sqlite3")
 
 
 def files_digest(values: Mapping[str, Any]) -> str:

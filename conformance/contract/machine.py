@@ -185,7 +185,7 @@ def _simple(type_: Type) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class OperationText:
     """What an operation says of itself, before its expressions are compiled."""
 
     machine: Machine
@@ -220,7 +220,9 @@ class Words:
         return found | {f"next.{name}": "it is not known after this operation" for name in self.unknown}
 
 
-def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]) -> Words:
+def words_of(
+    source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]
+) -> OperationText:
     """What the source of a method says; contradictions are added to `problems`."""
     body = source.value
     takes, opens = members_of(inputs, HANDLE), body.get("opens", "")
@@ -231,7 +233,7 @@ def words_of(source: Source, machine: Machine, inputs: Struct, outputs: Struct, 
     keeps = frozenset(body.get("keeps", ()))
     texts = {name: text for name, text in becomes.items() if name not in opaque and text != UNKNOWN}
     texts |= {one.name: f"state.{one.name}" for one in machine.variables if one.name in keeps - becomes.keys() - opaque}
-    return Words(
+    return OperationText(
         machine,
         takes[0] if takes else "",
         opens,
@@ -271,7 +273,7 @@ def _faults(
         yield ("inputs", "state"), "an input called `state` would hide the machine's", "rename it"
 
 
-def method_from(words: Words, operator: str, after: Environment, looked_at: frozenset[str]) -> Method:
+def method_from(words: OperationText, operator: str, after: Environment, looked_at: frozenset[str]) -> Method:
     """The method once its expressions are compiled; `looked_at` are the state variables that its clauses depend on."""
     compiled = {let.name.removeprefix("next."): let.expression for let in after.after}
     needs = {name: state_needs(expression, after) for name, expression in compiled.items()}

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 from conformance.contract.advice import BadExpression
 from conformance.contract.expression import BadLet, Environment, Expression, environment
 from conformance.contract.functions import Function
-from conformance.contract.machine import Machine, Method, Words, machine_from, method_from, state_needs, words_of
+from conformance.contract.machine import (
+    Machine,
+    Method,
+    OperationText,
+    machine_from,
+    method_from,
+    state_needs,
+    words_of,
+)
 from conformance.contract.model import (
     Bystanders,
     Clause,
@@ -50,7 +58,7 @@ class _Parser:
     named: NamedTypes
     functions: Sequence[Function]
     machine: Machine | None
-    words: Words | None = None
+    words: OperationText | None = None
     problems: list[Problem] = field(default_factory=list)
 
     @property

@@ -15,7 +15,7 @@ MUTANT: Final = "mutant:"  # what the backend string of a mutant begins with
 
 
 @dataclass(frozen=True, slots=True)
-class MutantWays:
+class MutantLauncher:
     """How a mutant of the reference starts: by a command of the suite, or from a patched copy of a folder.
 
     `{id}` in `command` is the mutant; `{file}` in `traced` is where the functions that a request runs are written.
@@ -49,7 +49,7 @@ class Suite:
     confirm: tuple[str, ...] | None = None  # second derivations where a contract names none; (): there is none
     laws: tuple[str, ...] = ()  # modules
     generators: tuple[str, ...] = ()  # modules
-    mutants: MutantWays = MutantWays()
+    mutants: MutantLauncher = MutantLauncher()
     sandbox: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     run: Mapping[str, Setting] = field(default_factory=dict, hash=False)  # defaults of the options of `tally run`
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.contract.suggest import close_to
-from conformance.contract.suite import FILE, MutantWays, Setting, Suite
+from conformance.contract.suite import FILE, MutantLauncher, Setting, Suite
 
 _LIST: Final = "a list of texts"
 _TEXTS: Final = "texts"
@@ -132,7 +132,7 @@ class _Reading:
             tuple(derive["confirm"]) if "confirm" in derive else None,
             self._modules("laws", own),
             self._modules("generators", own),
-            MutantWays(**ways),
+            MutantLauncher(**ways),
             {name: tuple(places) for name, places in self._table("sandbox").items()},
             self._run(),
         )

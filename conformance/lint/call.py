@@ -22,9 +22,9 @@ from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Ty
 from conformance.vectors.accumulate import inputs_of
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import holds_recipe, is_marker
-from conformance.vectors.contradiction import Contradiction, judged
+from conformance.vectors.contradiction import Contradiction, contradictions_of
 from conformance.vectors.exchange import resolve
-from conformance.vectors.leaf import anywhere, value_at
+from conformance.vectors.leaf import contains_value, value_at
 from conformance.vectors.state_tracking import Ledger
 
 _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
@@ -139,7 +139,7 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
                 raise LookupError(step.name)
             inputs = resolve(_placed(step.inputs, forms), partial(_answer, answers), codebook.formats)
         except LookupError:
-            ledger.lose(step.name, step.operator, step.inputs)
+            ledger.lost_state(step.name, step.operator, step.inputs)
             continue
         plain = forms.inputs.to_native(forms.inputs.check(inputs))
         native = ledger.situated(step.operator, step.inputs, plain)
@@ -160,7 +160,7 @@ def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any
 def _answer(answers: Mapping[str, Any], reference: Mapping[str, str]) -> Any:
     name, _, path = reference["from"].partition(".")
     value = value_at(answers[name], path)
-    if anywhere(value, is_marker):
+    if contains_value(value, is_marker):
         raise LookupError(name)
     return value
 
@@ -191,7 +191,7 @@ def _filled(type_: Type, wire: Any, path: str, elided: list[str]) -> Any:
     if isinstance(type_, MapOf | Scalar) and is_marker(wire):
         elided.append(path)
         return {} if isinstance(type_, MapOf) else ""
-    if isinstance(type_, Value) and anywhere(wire, is_marker):
+    if isinstance(type_, Value) and contains_value(wire, is_marker):
         elided.append(path)
         return None
     if isinstance(type_, ListOf) and isinstance(wire, list):
@@ -276,7 +276,7 @@ class Evaluator:
         def of_result(expression: Expression) -> bool:
             return not self.judges(expression.text, call) or of_call(expression)
 
-        return judged(contract, call.code, of_call, of_result if call.succeeds else None)
+        return contradictions_of(contract, call.code, of_call, of_result if call.succeeds else None)
 
     def judges(self, text: str, call: FrozenCall) -> bool:
         """Whether the call's frozen result has every output that an expression mentions."""

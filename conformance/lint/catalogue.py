@@ -22,7 +22,7 @@ from conformance.lint import (
     requirements,
 )
 from conformance.lint.checks import check_of, claimable, meant, requirement_ids, rows, rows_to_paste, unresolved
-from conformance.lint.rule import Finding, Rule, Subject
+from conformance.lint.rule import Finding, LintTarget, Rule
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
@@ -39,7 +39,7 @@ def rule_with(code: str) -> Rule:
     raise KeyError(code)
 
 
-def lint(subject: Subject, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+def lint(subject: LintTarget, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Every finding of every rule, once, by file, line, column and code."""
     return tuple(sorted({finding for rule in rules for finding in rule.check(subject)}))
 
@@ -54,7 +54,7 @@ _JUDGE_CASES: Final = frozenset(
 _MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L307", "L309", "L412"})
 
 
-def told_once(subject: Subject, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without those that follow from another: a contract that was never built, or was changed since it
     was; a requirement without a row; a check, a law or a requirement whose name is misspelt.
 
@@ -83,7 +83,7 @@ def told_once(subject: Subject, findings: Iterable[Finding]) -> tuple[Finding, .
     return tuple(sorted(_first_of_each(found, subject.library)))
 
 
-def _unbuilt(subject: Subject) -> frozenset[str]:
+def _unbuilt(subject: LintTarget) -> frozenset[str]:
     """The operators without a single frozen case, those of a machine's methods among them."""
     found = set()
     for name, contract in subject.library.contracts.items():
@@ -109,7 +109,7 @@ def _untested_with(library: Library, unbuilt: frozenset[str]) -> frozenset[str]:
     return frozenset(row.id for row in rows(library) if any(check_of(text).operator in unbuilt for text in row.checks))
 
 
-def _unmet(subject: Subject) -> Mapping[Position, str]:
+def _unmet(subject: LintTarget) -> Mapping[Position, str]:
     """Where a part of a contract names a requirement that has no row; L104 reports that."""
     known = requirement_ids(subject.library)
     return {
@@ -132,7 +132,7 @@ def _misnamed(library: Library) -> frozenset[Position]:
     return frozenset(found)
 
 
-def _unknown_laws(subject: Subject) -> Mapping[Position, Position | None]:
+def _unknown_laws(subject: LintTarget) -> Mapping[Position, Position | None]:
     """Where a contract applies a law that is not known; the place of the requirement's check that means the same."""
     found: dict[Position, Position | None] = {}
     for contract in subject.contracts:

@@ -15,7 +15,7 @@ from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, ValuePath, names
 from conformance.contract.suggest import close_to
-from conformance.lint.rule import Found, Rule, Subject, rule
+from conformance.lint.rule import Found, LintTarget, Rule, rule
 
 # Below these keys is data of cases and laws; a key `requirement` there is not the language's own.
 _DATA: Final = frozenset(
@@ -25,7 +25,7 @@ _DATA: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class Citation:
     """A place of a contract that names a requirement or a ruling."""
 
     name: str
@@ -42,15 +42,15 @@ class NamedCheck:
     name: str
 
 
-def mentions(contract: Contract, key: str) -> Iterator[Mention]:
+def mentions(contract: Contract, key: str) -> Iterator[Citation]:
     """Every name under `key` (requirement or ruling) in the contract, with its place."""
     yield from _mentions(contract, contract.source.value, (), key)
 
 
-def _mentions(contract: Contract, value: Any, path: ValuePath, key: str) -> Iterator[Mention]:
+def _mentions(contract: Contract, value: Any, path: ValuePath, key: str) -> Iterator[Citation]:
     if isinstance(value, dict):
         for name in names(value, key) if key in value else ():
-            yield Mention(name, contract.source.at((*path, key)))
+            yield Citation(name, contract.source.at((*path, key)))
         for step, inner in value.items():
             if step not in _DATA:
                 yield from _mentions(contract, inner, (*path, step), key)
@@ -188,7 +188,7 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
     """L106; `codes` are those of all rules, on which requirements may rest."""
 
     @rule("L106", "checks-resolve")
-    def resolve(subject: Subject) -> Iterator[Found]:
+    def resolve(subject: LintTarget) -> Iterator[Found]:
         """Every check that a requirement names exists in the contract, the rules, the tests or the benchmarks."""
         existing = _parts(subject.library)
         for family in subject.library.requirements.values():
@@ -213,7 +213,7 @@ def _meant_hint(check: NamedCheck, library: Library) -> str:
     return f"did you mean {near[0]}?" if near else "correct the check, or bring back what it names"
 
 
-def _missing(check: NamedCheck, existing: set[str], codes: frozenset[str], subject: Subject) -> str:
+def _missing(check: NamedCheck, existing: set[str], codes: frozenset[str], subject: LintTarget) -> str:
     if check.kind == "lint":
         return "" if check.operator in codes else "no such lint rule"
     if check.kind in ("test", "bench"):
@@ -236,7 +236,7 @@ _WORDS = {
 }
 
 
-def _missing_document(check: NamedCheck, subject: Subject) -> str:
+def _missing_document(check: NamedCheck, subject: LintTarget) -> str:
     if subject.documents is None:
         return ""
     text = subject.documents.get(check.operator)
@@ -263,7 +263,7 @@ def _defined(text: str) -> frozenset[str]:
 
 
 @rule("L107", "checks-mutual")
-def checks_mutual(subject: Subject) -> Iterator[Found]:
+def checks_mutual(subject: LintTarget) -> Iterator[Found]:
     """A check and its requirement name each other, and every part of a contract has a requirement."""
     claims, unnamed = requirement_checks(subject.library), dict[str, list[tuple[Position, str, str, str]]]()
     for contract in subject.contracts:

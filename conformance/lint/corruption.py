@@ -11,7 +11,7 @@ import numpy as np
 from conformance.contract.types import INTEGER_RANGES, Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
 
-def alike(one: Any, other: Any) -> bool:
+def same_shape(one: Any, other: Any) -> bool:
     """Whether two native values are equal; arrays are where dtype, shape and bytes are."""
     if one is other:
         return True
@@ -22,9 +22,9 @@ def alike(one: Any, other: Any) -> bool:
             and (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
         )
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(alike(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(same_shape(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
+        return len(one) == len(other) and all(map(same_shape, one, other))
     return bool(one == other)
 
 
@@ -40,7 +40,7 @@ def corruptions(type_: Type, value: Any, path: str = "") -> Iterator[Wrong]:
                 yield from _in_member(member, value, f"{path}.{member.name}" if path else member.name)
         case ListOf(item):
             for wrong in _lists(item, value):
-                if not alike(wrong, value):  # a palindrome, or two equal neighbours
+                if not same_shape(wrong, value):  # a palindrome, or two equal neighbours
                     yield path, wrong
             for k in _ends(len(value)):
                 for where, wrong in corruptions(item, value[k], path):

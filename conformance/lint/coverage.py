@@ -11,13 +11,13 @@ from typing import Final
 from conformance.contract.family import Coverage, Passage, Requirements
 from conformance.contract.library import Library
 from conformance.contract.source import Position
-from conformance.lint.rule import Finding, Found, Subject, rule
+from conformance.lint.rule import Finding, Found, LintTarget, rule
 
 CODE: Final = "L402"
 
 
 @rule(CODE, "lines-carried")
-def lines_carried(subject: Subject) -> Iterator[Found]:
+def lines_carried(subject: LintTarget) -> Iterator[Found]:
     """Every line of a source maps to a requirement, a ruling or an exclusion, and every requirement to a line."""
     yield from _holes(subject.library)
 

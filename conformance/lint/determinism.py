@@ -10,14 +10,14 @@ from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import ValuePath
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
-from conformance.lint.rule import Found, FoundIn, Subject, contract_rule, rule
+from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.contradiction import equations_of
 
 
 @contract_rule("L201", "order-declared")
-def order_declared(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def order_declared(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every list among the inputs and outputs, and every random stream that is drawn from, declares its order."""
     lists = {*list_paths(contract.inputs), *list_paths(contract.outputs)}
     draws = contract.rng is not None and bool(contract.rng.draws)
@@ -51,7 +51,7 @@ def list_paths(type_: Type, path: str = "") -> Iterator[str]:
         yield from list_paths(type_.item, path)
 
 
-def _of_method(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def _of_method(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Variables that a method says nothing of, or twice, and values that no case confirms."""
     machine, method, body = contract.machine, contract.method, contract.source.value
     if machine is None or method is None or method.closes:
@@ -79,7 +79,7 @@ def _of_method(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
             yield place, f"no case shows what {contract.operator} makes of {name}", hint
 
 
-def _judged(subject: Subject, contract: Contract, name: str, call: Any) -> bool:
+def _judged(subject: LintTarget, contract: Contract, name: str, call: Any) -> bool:
     assert contract.method is not None
     known = contract.method.needs[name] <= (call.inputs.get("state") or {}).keys()
     return known and subject.evaluator(contract).judges(contract.method.becomes[name].text, call)
@@ -89,7 +89,7 @@ def _changes(call: Any, name: str) -> bool:
     return bool((call.after or {}).get(name) != call.inputs.get("state", {}).get(name))
 
 
-def _of_machine(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def _of_machine(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """State variables that no clause, other variable or invariant uses, and a machine that opens no handle."""
     machine = contract.machine
     if machine is None or contract.method is not None:
@@ -117,14 +117,14 @@ def _of_machine(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
         yield contract.position, message, "say `opens:` where the handle is given"
 
 
-def invariant_calls(subject: Subject, contract: Contract) -> Iterator[Any]:
+def invariant_calls(subject: LintTarget, contract: Contract) -> Iterator[Any]:
     """Every frozen call of a machine after which at least a part of the state is known."""
     for name in contract.machine.methods if contract.machine is not None else ():
         yield from (call for call in subject.calls(name) if call.after)
 
 
 @contract_rule("L202", "state-total")
-def state_total(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def state_total(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """What every success makes of state is said once, by a postcondition of an operator or a method of a machine."""
     if contract.machine is not None:
         yield from _of_method(subject, contract)
@@ -166,7 +166,7 @@ FAMILIES: Final = frozenset({"Philox4x32-10"})  # seed 000 §0.B names the only 
 
 
 @rule("L203", "randomness-local")
-def randomness_local(subject: Subject) -> Iterator[Found]:
+def randomness_local(subject: LintTarget) -> Iterator[Found]:
     """An operator draws only where its `rng` counts the draws, and its callers, however far, declare `through`."""
     contracts = subject.library.contracts
     drawing = _drawing(contracts.values())
@@ -214,7 +214,7 @@ def _mistakes(rng: Rng, families: set[str]) -> Iterator[tuple[str, str]]:
 
 
 @contract_rule("L204", "names-permitted")
-def names_permitted(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def names_permitted(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """No operator, field, type, enum value or state variable of a family contains a word of its `forbidden_names`."""
     page = subject.library.requirements.get(contract.family)
     for word in page.forbidden_names if page else ():
@@ -250,7 +250,7 @@ def _inside(type_: Type) -> Iterator[str]:
 
 
 @rule("L205", "sequences-derivable")
-def sequences_derivable(subject: Subject) -> Iterator[Found]:
+def sequences_derivable(subject: LintTarget) -> Iterator[Found]:
     """The operator, case, paths and helper calls of every sequence exist, and its expressions compile."""
     for declaration in subject.library.sequences.values():
         for problem in problems_of(declaration, subject.library):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.contract.source import Position
-from conformance.lint.rule import Found, Subject, rule
+from conformance.lint.rule import Found, LintTarget, rule
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, lock_of
@@ -15,7 +15,7 @@ from conformance.vectors.vector_file import Index
 
 
 @rule("L501", "versions-governed")
-def versions_governed(subject: Subject) -> Iterator[Found]:
+def versions_governed(subject: LintTarget) -> Iterator[Found]:
     """No corpus shrinks, and since the last release every version rose as far as what changed asks for."""
     lock = subject.lock
     if lock is None:
@@ -30,12 +30,12 @@ def versions_governed(subject: Subject) -> Iterator[Found]:
         yield problem.position, f"{problem.code} {problem.message}", "", problem.hint
 
 
-def _only(subject: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
+def _only(subject: LintTarget, table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: body for name, body in table.items() if subject.only is None or name in subject.only}
 
 
 @rule("L502", "lock-current")
-def lock_current(subject: Subject) -> Iterator[Found]:
+def lock_current(subject: LintTarget) -> Iterator[Found]:
     """The file contracts.lock lists the version, digest and groups of exactly the contracts that exist."""
     lock = subject.lock
     if lock is None:

@@ -12,7 +12,7 @@ from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Relation, Size
 from conformance.contract.types import Struct, walk
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
-from conformance.lint.rule import FoundIn, Subject, contract_rule
+from conformance.lint.rule import FoundIn, LintTarget, contract_rule
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
 from conformance.vectors.leaf import is_root
 from conformance.vectors.notable import axes_of
@@ -20,7 +20,7 @@ from conformance.vectors.state_tracking import NEIGHBOURS, comparisons_of
 
 
 @contract_rule("L301", "guards-reached")
-def guards_reached(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def guards_reached(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every guard is the first that is not true in a frozen case and true in another, and every code is frozen."""
     evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
     first = {guard.id for call in calls if (guard := evaluator.refusal(contract.requires, call))}
@@ -38,7 +38,7 @@ def guards_reached(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
 
 
 @contract_rule("L302", "edge-cases-reached")
-def edge_cases_reached(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def edge_cases_reached(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every declared edge case is met by at least one frozen case, and not by all of them."""
     evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
     for edge in contract.edge_cases:
@@ -51,7 +51,7 @@ def edge_cases_reached(subject: Subject, contract: Contract) -> Iterator[FoundIn
 
 
 @contract_rule("L304", "guards-agree")
-def guards_agree(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def guards_agree(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """The first guard that is not true for a frozen call declares the frozen failure, and none means success."""
     evaluator, told = subject.evaluator(contract), set()
     for call in subject.calls(contract.operator):
@@ -86,7 +86,7 @@ WORDS: Final[Mapping[int, str]] = {-1: "one below the boundary", 0: "on the boun
 
 
 @contract_rule("L303", "boundaries-crossed")
-def boundaries_crossed(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def boundaries_crossed(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Where a comparison decides a guard, there is a frozen case on each side of its boundary, right beside it."""
     evaluator = subject.evaluator(contract)
     judged = list(subject.calls(contract.operator))
@@ -135,7 +135,7 @@ _WRAPPERS: Final = ("bytes(", "canonical(")  # around an input that is measured
 
 
 @contract_rule("L308", "limits-have-units")
-def limits_have_units(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def limits_have_units(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """A guard that bounds a size names its unit, measures in it, and has a group of cases beside the limit."""
     for guard in contract.requires:
         limits = list(size_limits(guard.expression.text))
@@ -183,7 +183,7 @@ def _is_input(contract: Contract, subject: str) -> bool:
 
 
 @contract_rule("L309", "axes-walked")
-def axes_walked(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def axes_walked(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """An operator or machine with leaves for an axis has a group along it, or says under `axes` why it has none."""
     if contract.method is not None:
         return  # its cases are the machine's
@@ -197,24 +197,24 @@ def axes_walked(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
         yield contract.source.at(("axes", axis)), message, "remove the reason"
 
 
-def _inputs(subject: Subject, contract: Contract) -> list[Struct]:
+def _inputs(subject: LintTarget, contract: Contract) -> list[Struct]:
     if contract.machine is None:
         return [contract.inputs]
     return [subject.library.contracts[name].inputs for name in contract.machine.methods]
 
 
 @contract_rule("L307", "files-looked-at")
-def files_looked_at(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def files_looked_at(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """An operator of purity io has a frozen case that reads a tree, or a root in which an earlier step wrote."""
     if contract.method is not None:
         return  # its cases are the machine's
-    if contract.purity == "io" and not any(map(looks, subject.cases.get(contract.operator, ()))):
+    if contract.purity == "io" and not any(map(reads_files, subject.cases.get(contract.operator, ()))):
         where = contract.source.at(("purity",))
         hint = "add a trace with a `tree` step, or one that reads back what it has put or written"
         yield where, f"no case of {contract.operator} looks at the files that it touches", hint
 
 
-def looks(case: Case) -> bool:
+def reads_files(case: Case) -> bool:
     """Whether a case reads a root: by a tree, or by a call in a root that an earlier step was given."""
     touched: set[str] = set()
     for step in case.steps:

@@ -15,11 +15,11 @@ from conformance.contract.source import Position, ValuePath
 from conformance.contract.suggest import nearest
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids, rows, unknown_requirement_hint
-from conformance.lint.rule import Found, FoundIn, Subject, contract_rule, rule
+from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule
 
 
 @contract_rule("L101", "operators-resolve")
-def operators_resolve(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def operators_resolve(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every operator that is called, drawn through or asked in a trace has a contract, and no calls form a cycle."""
     known = subject.library.contracts
     for path, operator in _operators(contract):
@@ -48,7 +48,7 @@ def _operators(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
                 yield (*group.path, "trace", k, "call"), called
 
 
-def _reached(subject: Subject, contract: Contract) -> set[str]:
+def _reached(subject: LintTarget, contract: Contract) -> set[str]:
     known = subject.library.contracts
     reached: set[str] = set()
     waiting = list(contract.calls)
@@ -61,7 +61,7 @@ def _reached(subject: Subject, contract: Contract) -> set[str]:
 
 
 @contract_rule("L102", "codes-registered")
-def codes_registered(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def codes_registered(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every failure code that a guard, pin or frozen case names is in errors.yaml, and a guard or refusal has it."""
     registry, declared = subject.library.errors, contract.codes
     for path, code in _codes(contract):
@@ -105,7 +105,7 @@ def _pins(body: Any, path: ValuePath) -> Iterator[tuple[ValuePath, Any, Any]]:
 
 
 @rule("L103", "laws-known")
-def laws_known(subject: Subject) -> Iterator[Found]:
+def laws_known(subject: LintTarget) -> Iterator[Found]:
     """Every law that a contract or a requirement names exists, and every parameter that a contract sets."""
     laws = sorted(subject.known_laws)
     every = f"known laws: {', '.join(laws) or 'none'}; a law is declared in laws.yaml of its family"
@@ -129,7 +129,7 @@ def laws_known(subject: Subject) -> Iterator[Found]:
 
 
 @rule("L104", "requirements-resolve")
-def requirements_resolve(subject: Subject) -> Iterator[Found]:
+def requirements_resolve(subject: LintTarget) -> Iterator[Found]:
     """Every requirement that a clause, group, law, mutant, passage or ruling names has a row in requirements.yaml."""
     known = requirement_ids(subject.library)
     for contract in subject.contracts:
@@ -160,7 +160,7 @@ def _elsewhere(library: Library, key: str) -> Iterator[tuple[Position, str, str,
 
 
 @rule("L105", "rulings-resolve")
-def rulings_resolve(subject: Subject) -> Iterator[Found]:
+def rulings_resolve(subject: LintTarget) -> Iterator[Found]:
     """Every ruling that is named exists, and a clause, group, law or test names every ruling."""
     library = subject.library
     for contract in subject.contracts:
@@ -178,13 +178,13 @@ def rulings_resolve(subject: Subject) -> Iterator[Found]:
             yield ruling.position, f"nothing carries ruling {ruling.id}", ruling.id, hint
 
 
-def _tested(subject: Subject, requirements: tuple[str, ...]) -> bool:
+def _tested(subject: LintTarget, requirements: tuple[str, ...]) -> bool:
     rows = [subject.library.requirement(id_) for id_ in requirements]
     return any(check_of(text).kind in ("test", "bench", "lint") for row in rows if row for text in row.checks)
 
 
 @rule("L108", "groups-have-cases")
-def groups_have_cases(subject: Subject) -> Iterator[Found]:
+def groups_have_cases(subject: LintTarget) -> Iterator[Found]:
     """Every group has frozen cases, every frozen case has its group, and each fits the contract's types."""
     hint = "build the vectors again: tally vectors build"
     for contract in subject.contracts:
@@ -204,7 +204,7 @@ def groups_have_cases(subject: Subject) -> Iterator[Found]:
             yield position, message, error.case.operator, hint
 
 
-def _misplaced(subject: Subject, contract: Contract, hint: str) -> Iterator[Found]:
+def _misplaced(subject: LintTarget, contract: Contract, hint: str) -> Iterator[Found]:
     groups = {group.name: group for group in contract.groups}
     seen: set[str] = set()
     for case in subject.cases.get(contract.operator, ()):
@@ -217,7 +217,7 @@ def _misplaced(subject: Subject, contract: Contract, hint: str) -> Iterator[Foun
 
 
 @contract_rule("L109", "names-used", "warning")
-def names_used(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def names_used(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every base and every let of a contract is used somewhere."""
     named, used = _named_bases(contract, subject), _names_in(contract)
     for name in contract.bases:
@@ -231,7 +231,7 @@ def names_used(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
 _USE: Final = "use it or remove it"
 
 
-def _named_bases(contract: Contract, subject: Subject) -> set[str]:
+def _named_bases(contract: Contract, subject: LintTarget) -> set[str]:
     named: set[str] = set()
     groups = contract.groups
     if contract.machine is not None and contract.machine.name in subject.library.contracts:
@@ -258,7 +258,7 @@ def _names_in(contract: Contract) -> set[str]:
 
 
 @contract_rule("L110", "names-well-formed")
-def names_well_formed(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def names_well_formed(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """An operator's number is its MAJOR version, its file bears its name, and fields and lets are snake_case words."""
     at, operator = contract.source.at, contract.operator
     number = re.search(r"_v(\d+)\Z", operator)

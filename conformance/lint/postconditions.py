@@ -8,16 +8,16 @@ from typing import Any, Final
 
 from conformance.contract.model import Contract
 from conformance.lint.call import Evaluator, FrozenCall
-from conformance.lint.corruption import alike, corruptions
+from conformance.lint.corruption import corruptions, same_shape
 from conformance.lint.determinism import invariant_calls
 from conformance.lint.names import place
-from conformance.lint.rule import FoundIn, Subject, contract_rule
+from conformance.lint.rule import FoundIn, LintTarget, contract_rule
 from conformance.vectors.contradiction import equations_of
 
 _STATES: Final = 40  # different states of a machine that are corrupted
 
 
-def _broken_invariants(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def _broken_invariants(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Invariants that the state after a frozen call breaks, one finding for each."""
     told: set[str] = set()
     for call in invariant_calls(subject, contract) if contract.invariants else ():
@@ -29,7 +29,7 @@ def _broken_invariants(subject: Subject, contract: Contract) -> Iterator[FoundIn
                 yield clause.position, message, hint
 
 
-def _never_alone(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def _never_alone(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Invariants that no state breaks alone, of the states that differ from a reached one in a single variable."""
     if contract.machine is None or not contract.invariants:
         return
@@ -59,7 +59,7 @@ _ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondit
 
 
 @contract_rule("L305", "postconditions-hold")
-def postconditions_hold(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def postconditions_hold(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every successful frozen call is in the domain and satisfies every postcondition and invariant."""
     yield from _broken_invariants(subject, contract)
     evaluator = subject.evaluator(contract)
@@ -82,7 +82,7 @@ def postconditions_hold(subject: Subject, contract: Contract) -> Iterator[FoundI
 
 
 @contract_rule("L306", "postconditions-bite")
-def postconditions_bite(subject: Subject, contract: Contract) -> Iterator[FoundIn]:
+def postconditions_bite(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every postcondition, and every invariant, is the only one that catches some systematically corrupted value."""
     yield from _never_alone(subject, contract)
     if not contract.ensures:
@@ -108,7 +108,7 @@ def postconditions_bite(subject: Subject, contract: Contract) -> Iterator[FoundI
 class _Trial:
     """Corrupts one result after the other until every postcondition has caught one alone."""
 
-    def __init__(self, subject: Subject, contract: Contract) -> None:
+    def __init__(self, subject: LintTarget, contract: Contract) -> None:
         self.contract = contract
         self.evaluator: Evaluator = subject.evaluator(contract)
         self.clauses = {clause.id: clause for clause in contract.ensures}
@@ -124,14 +124,14 @@ class _Trial:
         results = [call.result for call in self.calls if call.result is not None]
         for k, call in enumerate(_spread(self.calls, _CALLS)):
             around = _spread(results[k + 1 :] + results[:k], _OTHERS)
-            others = [other for other in around if not alike(other, call.result)]
+            others = [other for other in around if not same_shape(other, call.result)]
             wrongs = [*corruptions(self.contract.outputs, call.result), *(("", other) for other in others)]
             for path, wrong in wrongs:
                 if not self.pending:
                     return
                 self._try(call, path, wrong)
 
-    def _calls(self, subject: Subject) -> list[FrozenCall]:
+    def _calls(self, subject: LintTarget) -> list[FrozenCall]:
         contract = self.contract
         whole = [call for call in subject.calls(contract.operator) if call.result is not None]
         # The calls of an axis are many and differ in one leaf. Most of the sample would be such calls.

@@ -12,11 +12,11 @@ from conformance.contract.model import Clause, Contract
 from conformance.contract.source import Position
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, check_text, claimable, guard_text, rows
-from conformance.lint.rule import Found, Subject, rule
+from conformance.lint.rule import Found, LintTarget, rule
 
 
 @rule("L401", "requirements-tested")
-def requirements_tested(subject: Subject) -> Iterator[Found]:
+def requirements_tested(subject: LintTarget) -> Iterator[Found]:
     """Every requirement has a check that runs, or is excluded with a reason and no contract names it."""
     live = _live(subject)
     claimed = {
@@ -48,7 +48,7 @@ def _tests(row: Requirement, text: str, live: frozenset[str]) -> bool:
     return kind == "test" or text in live
 
 
-def _live(subject: Subject) -> frozenset[str]:
+def _live(subject: LintTarget) -> frozenset[str]:
     """The check strings that a frozen case or a known law tests."""
     live: set[str] = set()
     for contract in subject.library.contracts.values():
@@ -67,7 +67,7 @@ def _live(subject: Subject) -> frozenset[str]:
 
 
 @rule("L403", "prose-is-prose", "warning")
-def prose_is_prose(subject: Subject) -> Iterator[Found]:
+def prose_is_prose(subject: LintTarget) -> Iterator[Found]:
     """A purpose, a `why`, a reason for an exclusion and an error message are sentences of at least three words."""
     for contract in subject.contracts:
         yield from _judged(contract.source.at(("purpose",)), "purpose", contract.purpose, contract.operator)
@@ -132,7 +132,7 @@ _CLAUSES: Final = ("guard", "refuses", "ensures", "invariant")
 
 
 @rule("L411", "mutants-break")
-def mutants_break(subject: Subject) -> Iterator[Found]:
+def mutants_break(subject: LintTarget) -> Iterator[Found]:
     """Every requirement of kind P, S, F or X, guard, refusal and postcondition is broken by a mutant that dies."""
     if subject.evidence is None:
         return
@@ -153,7 +153,7 @@ def mutants_break(subject: Subject) -> Iterator[Found]:
             yield position, f"no mutant breaks {kind} {name!r}", contract.operator, hint
 
 
-def _row(subject: Subject, evidence: Mapping[str, frozenset[str]], row: Requirement) -> Iterator[Found]:
+def _row(subject: LintTarget, evidence: Mapping[str, frozenset[str]], row: Requirement) -> Iterator[Found]:
     workloads = {text for text in row.checks if check_of(text).kind == "workload"}
     wanted = workloads if row.kind == "X" and workloads else set(row.checks)
     naming = [id_ for id_, one in subject.library.mutants.items() if row.id in one.requirements]
@@ -175,7 +175,7 @@ def _implied(contract: Contract, clause: Clause, known: set[str]) -> Iterator[Fo
 
 
 @rule("L412", "guards-twice")
-def guards_twice(subject: Subject) -> Iterator[Found]:
+def guards_twice(subject: LintTarget) -> Iterator[Found]:
     """Every guard decides at least two frozen calls."""
     calls: dict[str, list[FrozenCall]] = {}
     for contract in subject.contracts if subject.evidence is not None else ():
@@ -192,7 +192,7 @@ def guards_twice(subject: Subject) -> Iterator[Found]:
 
 
 @rule("L413", "reference-only")
-def reference_only(subject: Subject) -> Iterator[Found]:
+def reference_only(subject: LintTarget) -> Iterator[Found]:
     """A requirement that only tests of the suite's reference check says why, and there are at most five of them."""
     marked = 0
     for row in rows(subject.library):

@@ -57,7 +57,7 @@ class SharedEvaluators:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class LintTarget:
     """A library with its frozen cases, by operator.
 
     The caller gives what lint cannot import: `known_laws`; `documents`, the text by path of the tests and benchmarks
@@ -123,14 +123,14 @@ def subject_of(
     known_laws: Iterable[str] = (),
     documents: Mapping[str, str] | None = None,
     evidence: Mapping[str, frozenset[str]] | None = None,
-) -> Subject:
+) -> LintTarget:
     """The subject made of a library and its frozen cases."""
     by_operator: dict[str, list[Case]] = {}
     for case in cases:
         by_operator.setdefault(case.operator, []).append(case)
     frozen = {operator: tuple(found) for operator, found in sorted(by_operator.items())}
     book, laws = codebook_of(library), frozenset(known_laws)
-    return Subject(library, frozen, lock, laws, documents, book, SharedEvaluators(), evidence=evidence)
+    return LintTarget(library, frozen, lock, laws, documents, book, SharedEvaluators(), evidence=evidence)
 
 
 Found = tuple[Position, str, str, str]  # the place, the message, what it is about, the hint
@@ -162,27 +162,27 @@ class Rule:
     name: str
     level: str
     sentence: str
-    find: Callable[[Subject], Iterator[Found]]
+    find: Callable[[LintTarget], Iterator[Found]]
     each_contract: bool = False  # it judges contract after contract
 
-    def check(self, subject: Subject) -> Iterator[Finding]:
+    def check(self, subject: LintTarget) -> Iterator[Finding]:
         """Every place that breaks the rule."""
         for place, message, about, hint in self.find(subject):
             yield Finding(place, self.code, message, about, hint)
 
 
-def rule(code: str, name: str, level: str = "error") -> Callable[[Callable[[Subject], Iterator[Found]]], Rule]:
+def rule(code: str, name: str, level: str = "error") -> Callable[[Callable[[LintTarget], Iterator[Found]]], Rule]:
     """Make a function the rule whose sentence is its docstring."""
     return lambda find: Rule(code, name, level, _sentence(find), find)
 
 
 def contract_rule(
     code: str, name: str, level: str = "error"
-) -> Callable[[Callable[[Subject, Contract], Iterator[FoundIn]]], Rule]:
+) -> Callable[[Callable[[LintTarget, Contract], Iterator[FoundIn]]], Rule]:
     """The same of a function that judges one contract; its findings are about the contract's operator."""
 
-    def made(find: Callable[[Subject, Contract], Iterator[FoundIn]]) -> Rule:
-        def each(subject: Subject) -> Iterator[Found]:
+    def made(find: Callable[[LintTarget, Contract], Iterator[FoundIn]]) -> Rule:
+        def each(subject: LintTarget) -> Iterator[Found]:
             for contract in subject.contracts:
                 for place, message, hint in find(subject, contract):
                     yield place, message, contract.operator, hint

@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.report.failure import cut
 from conformance.report.markdown import code, table
 from conformance.report.record import Record
-from conformance.report.stored import Manifest, RunTrace, partings, text_of
+from conformance.report.stored import Manifest, RunTrace, column_differences, text_of
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import NOT_TRIED, counted
 from conformance.vectors.jsontext import digest_of, document_text
@@ -23,7 +23,7 @@ _SHOWN: Final = 20  # checks
 
 
 @dataclass(frozen=True, slots=True)
-class Differing:
+class RunDifference:
     """One thing in which the compared files differ; `decides` where they are not comparable for it."""
 
     what: str
@@ -36,7 +36,7 @@ class Comparison:
     """The compared files by name, what differs, and the checks whose verdicts differ with a word for each file."""
 
     names: tuple[str, ...]
-    differing: tuple[Differing, ...]
+    differing: tuple[RunDifference, ...]
     verdicts: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
@@ -93,26 +93,26 @@ def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
     return Comparison(tuple(str(one.file) for one in manifests), tuple(filter(None, [*found, *rows])))
 
 
-def _rows(traces: Sequence[RunTrace]) -> Iterator[Differing | None]:
+def _rows(traces: Sequence[RunTrace]) -> Iterator[RunDifference | None]:
     """In what the rows of run traces differ, which decides nothing."""
-    counts, apart = partings(traces)
+    counts, apart = column_differences(traces)
     yield _differing("number of rows", counts, False)
     for one in apart:
-        yield Differing(f"{one.column}, in {counted(one.rows, 'row')}, first in row {one.first}", one.values, False)
+        yield RunDifference(f"{one.column}, in {counted(one.rows, 'row')}, first in row {one.first}", one.values, False)
 
 
 def _unordered(value: Any) -> Any:
     return sorted(map(text_of, value)) if isinstance(value, list) else value
 
 
-def _of_each(what: str, found: Sequence[Mapping[str, Any]]) -> list[Differing | None]:
+def _of_each(what: str, found: Sequence[Mapping[str, Any]]) -> list[RunDifference | None]:
     names = sorted({name for one in found for name in one})
     return [_differing(f"{what} {name}", [one.get(name, _ABSENT) for one in found], True) for name in names]
 
 
-def _differing(what: str, values: Sequence[Any], decides: bool) -> Differing | None:
+def _differing(what: str, values: Sequence[Any], decides: bool) -> RunDifference | None:
     texts = tuple(text_of(value) for value in values)
-    return Differing(what, texts, decides) if len(set(texts)) > 1 else None
+    return RunDifference(what, texts, decides) if len(set(texts)) > 1 else None
 
 
 def _verdicts(records: Sequence[Record]) -> Iterator[tuple[str, tuple[str, ...]]]:

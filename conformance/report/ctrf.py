@@ -8,10 +8,18 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
+from conformance.report.failure import (
+    excuse_of,
+    facts_of,
+    headline,
+    plain_lines,
+    reproduction_in,
+    seconds_in,
+    stderr_in,
+)
 from conformance.report.record import Record, digest_of_record
 from conformance.report.untrusted import printable
-from conformance.report.verdict import troubles
+from conformance.report.verdict import run_problems
 from conformance.report.writer import Observations, span
 from conformance.vectors.jsontext import document_text
 
@@ -75,7 +83,7 @@ def _times(observations: Observations) -> tuple[int, int]:
 
 
 def _tests(record: Record, observations: Observations) -> Iterator[Test]:
-    tried = tried_in(record)
+    tried = reproduction_in(record)
     for entry in record.entries:
         verdict, excused = entry["verdict"], entry.get("excused", False)
         test = _test(entry["id"], [entry["operator"], entry["group"]], _STATUS[verdict])
@@ -86,7 +94,7 @@ def _tests(record: Record, observations: Observations) -> Iterator[Test]:
         if verdict in ("fail", "error"):
             stderr = stderr_in(observations, entry)
             test["message"] = printable(excuse_of(record, entry) if excused else headline(entry))
-            test["trace"] = plain(facts_of(entry, record["prose"], tried, stderr))
+            test["trace"] = plain_lines(facts_of(entry, record["prose"], tried, stderr))
             if stderr:
                 test["stderr"] = [printable(line) for line in stderr.splitlines()]
         if verdict == "not_applicable":
@@ -95,7 +103,7 @@ def _tests(record: Record, observations: Observations) -> Iterator[Test]:
 
 
 def _troubles(record: Record) -> Iterator[Test]:
-    for trouble in troubles(record.members):
+    for trouble in run_problems(record.members):
         test = _test(trouble.name, [_RUN], "failed")
         yield test | {"message": printable(trouble.text), "rawStatus": "error" if trouble.lost else "fail"}
 

@@ -23,7 +23,7 @@ _LARGE: Final = 2_000  # characters; a longer call is too long to read
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class FailureGroup:
     """Failures of one operator that differ from the expectation at the same place; the first one represents them."""
 
     first: Entry
@@ -40,7 +40,7 @@ def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
     return [e for e in entries if e["verdict"] in ("fail", "error") and e.get("excused", False) is excused]
 
 
-def group_alike(failures: Sequence[Entry], prose: Prose) -> list[Alike]:
+def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
     """The distinct failures: those whose difference can be read, then those that struck most often, first.
 
     What fuzzing found joins the frozen cases that differ at the same place, so that a smaller call can represent them.
@@ -56,7 +56,7 @@ def group_alike(failures: Sequence[Entry], prose: Prose) -> list[Alike]:
     return sorted(found, key=lambda alike: (_is_opaque(alike.first), -alike.size, alike.first["id"]))
 
 
-def _alike(group: Sequence[Entry], prose: Prose) -> Alike:
+def _alike(group: Sequence[Entry], prose: Prose) -> FailureGroup:
     """The group behind its smallest failure that cites the field that differs; an answer's size does not count.
 
     A frozen case has a reason and can be explained: a drawn call comes first only where the frozen ones are large.
@@ -68,7 +68,7 @@ def _alike(group: Sequence[Entry], prose: Prose) -> Alike:
         return (inputs > _LARGE, drawn, not _cites(entry, prose), "step" in entry, inputs, entry["id"])
 
     first = min(group, key=rank)
-    return Alike(first, tuple(entry for entry in group if entry is not first))
+    return FailureGroup(first, tuple(entry for entry in group if entry is not first))
 
 
 def _place(shape: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -120,7 +120,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Reproduction:
     """How a backend was tried: enough to write the commands that try it again."""
 
     backend: str
@@ -147,10 +147,10 @@ class Tried:
         return shlex.join(["tally", "explain", "--backend", self.backend, check])
 
 
-def tried_in(record: Record) -> Tried:
+def reproduction_in(record: Record) -> Reproduction:
     """How the backend of a record was tried."""
     backend: Mapping[str, str] = record["backend"]
-    return Tried(backend["text"], record["profile"], backend["wire"], record["seed"], backend["sandbox"])
+    return Reproduction(backend["text"], record["profile"], backend["wire"], record["seed"], backend["sandbox"])
 
 
 def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
@@ -197,7 +197,7 @@ def excuse_of(record: Record, entry: Entry) -> str:
     return "expected to fail"
 
 
-def facts_of(entry: Entry, prose: Prose, tried: Tried, stderr: str = "") -> Sequence[Fact]:
+def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") -> Sequence[Fact]:
     """Everything that is known about one failure, in the order in which a reader asks.
 
     `stderr` is an observation of this run, never part of a record.
@@ -205,7 +205,7 @@ def facts_of(entry: Entry, prose: Prose, tried: Tried, stderr: str = "") -> Sequ
     return tuple(_facts(entry, prose, tried, stderr))
 
 
-def _facts(entry: Entry, prose: Prose, tried: Tried, stderr: str) -> Iterator[Fact]:
+def _facts(entry: Entry, prose: Prose, tried: Reproduction, stderr: str) -> Iterator[Fact]:
     if entry["why"]:
         yield Fact("why", entry["why"])
     if message := entry.get("message", ""):
@@ -334,6 +334,6 @@ def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
             yield ("" if number else fact.label), piece
 
 
-def plain(facts: Sequence[Fact], width: int = 80) -> str:
+def plain_lines(facts: Sequence[Fact], width: int = 80) -> str:
     """The facts as plain text."""
     return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, width))

@@ -16,13 +16,13 @@ from conformance.report.failure import cut, excuse_of, failures_of, group_alike
 from conformance.report.html_failures import LONGEST, failure_view
 from conformance.report.html_tables import (
     LEVELS,
-    Proof,
+    SuiteStrength,
     checks_json,
     crash_rows,
     expected_failures,
     matrix_of,
-    parting_rows,
     proof_of,
+    sequence_difference_rows,
     time_rows,
     unasked_operators,
     undeclared,
@@ -47,7 +47,9 @@ def verdict_sentence(record: Record) -> str:
     return f"{said[:1].upper()}{said[1:]}"
 
 
-def html_page(records: Sequence[Record], observations: Sequence[Observations | None], proof: Proof | None) -> str:
+def html_page(
+    records: Sequence[Record], observations: Sequence[Observations | None], proof: SuiteStrength | None
+) -> str:
     """The page of one run or of several side by side, with one member of `observations` for each record.
 
     The same records, observations and proof give the same bytes.
@@ -120,7 +122,7 @@ def _view(number: int, record: Record, observations: Observations) -> tuple[Mapp
         "excused": [(entry["id"], excuse_of(record, entry)) for entry in failures_of(record.entries, excused=True)],
         "crash": crash_rows(record, observations),
         "times": time_rows(record, observations),
-        "partings": parting_rows(record),
+        "partings": sequence_difference_rows(record),
         "undeclared": undeclared(record),
         "unasked": unasked_operators(record),
         "expected": expected_failures(record),
@@ -189,7 +191,9 @@ class Reported:
     certificate: tuple[Statement, PublicKey] | None = None
 
 
-def index_page(title: str, reported: Sequence[Reported], steps: Rows, proof: Proof | None, together: str) -> str:
+def index_page(
+    title: str, reported: Sequence[Reported], steps: Rows, proof: SuiteStrength | None, together: str
+) -> str:
     """The page; `steps` are the commands that verify the reports, each with its purpose, `together` a link.
 
     The same records, certificates, steps and proof give the same bytes.

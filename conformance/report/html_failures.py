@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.report.failure import (
-    Alike,
     Fact,
+    FailureGroup,
     cut,
     facts_of,
     first_difference,
     headline,
     json_text,
+    reproduction_in,
     shown_value,
     stderr_in,
-    tried_in,
 )
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record
@@ -35,7 +35,7 @@ _STEPS = re.compile(r"[^.\[\]]+|\[[0-9]{1,18}\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedText:
     """A text around the first character that differs from another text."""
 
     before: str
@@ -44,7 +44,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class SequenceDifference:
     """Where two sequences part: the elements from `begins` to `agreed` are equal, one of those up to `until` is not.
 
     Of a single call of a declared sequence, `begins` is the position of its first value: what comes before was not
@@ -71,10 +71,10 @@ class Parting:
         return self.agreed / self.count
 
 
-def failure_view(alike: Alike, anchor: str, record: Record, observations: Mapping[str, Any]) -> dict[str, Any]:
+def failure_view(alike: FailureGroup, anchor: str, record: Record, observations: Mapping[str, Any]) -> dict[str, Any]:
     """A group of failures alike, told through its first, as the template reads it."""
     entry = alike.first
-    facts = facts_of(entry, record["prose"], tried_in(record))
+    facts = facts_of(entry, record["prose"], reproduction_in(record))
     told = [fact for fact in facts if fact.label not in _DRAWN]
     if alike.others:
         told.append(others_of(alike))
@@ -121,20 +121,20 @@ def _apart(entry: Entry) -> dict[str, Any] | None:
     return {"place": place, "expected": marked(expected, at), "actual": marked(actual, at)}
 
 
-def marked(text: str, at: int) -> Marked:
+def marked(text: str, at: int) -> MarkedText:
     """A window of a text around the character at `at`; what lies beyond it is counted."""
     start, end = max(at - _BEFORE, 0), at + 1 + _AFTER
     head = f"({start} characters) ..." if start else ""
     tail = f"... ({len(text) - end} characters)" if end < len(text) else ""
-    return Marked(head + text[start:at], text[at : at + 1], text[at + 1 : end] + tail)
+    return MarkedText(head + text[start:at], text[at : at + 1], text[at + 1 : end] + tail)
 
 
-def parting_of(entry: Entry) -> Parting | None:
+def parting_of(entry: Entry) -> SequenceDifference | None:
     """Where the sequence of a failure parts; None where no sequence of two elements or more differs."""
     calls = entry.get("details", {}).get("calls")
     if calls is not None:
         agreed, differs, count = calls["agreed"], calls["differs"], calls["count"]
-        return Parting("call", agreed, differs, count) if 0 <= agreed < differs <= count > 1 else None
+        return SequenceDifference("call", agreed, differs, count) if 0 <= agreed < differs <= count > 1 else None
     steps = _STEPS.findall(entry.get("difference", {}).get("path", ""))
     if len(steps) < 2 or not steps[-1].startswith("["):
         return None
@@ -153,8 +153,8 @@ def parting_of(entry: Entry) -> Parting | None:
     if place is not None and 0 <= place["begins"] <= place["position"] < place["length"]:
         at, begins = place["position"], place["begins"]
         around = tuple((begins + k, value) for k, value in around)
-        return Parting(place["unit"], at, at + 1, place["length"], around, expected, begins, True)
-    return Parting("element", index, index + 1, len(found), around, expected)
+        return SequenceDifference(place["unit"], at, at + 1, place["length"], around, expected, begins, True)
+    return SequenceDifference("element", index, index + 1, len(found), around, expected)
 
 
 def _element(value: Any) -> str:

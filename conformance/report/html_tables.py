@@ -93,7 +93,7 @@ def time_rows(record: Record, observations: Observations) -> Sequence[Mapping[st
     ]
 
 
-def parting_rows(record: Record) -> Sequence[Mapping[str, Any]]:
+def sequence_difference_rows(record: Record) -> Sequence[Mapping[str, Any]]:
     """The operators of a record that answered wrong sequences, by name, with a histogram of where these part."""
     rows = []
     for operator, entries in by_operator(failures_of(record.entries)).items():
@@ -189,7 +189,7 @@ _KILLERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Untested:
+class UntestedRequirement:
     """A requirement that no check of any backend tests, and the reason."""
 
     id: str
@@ -198,7 +198,7 @@ class Untested:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class SuiteStrength:
     """What the suite has shown about its own power; it says nothing about the backend that is tested."""
 
     kills: Mapping[str, PassRate]  # kind of check -> mutants that it notices, of those that it was tried on
@@ -206,11 +206,13 @@ class Proof:
     limit: float  # the share of cases that a trivial backend must not reach
     single_clauses: tuple[str, ...]  # check strings that rest on a single case
     single_mutants: int  # mutants that a single case kills, and no fuzzing
-    reference_only: tuple[Untested, ...]  # tests of the suite's reference check these, and no check of a backend
-    excluded: tuple[Untested, ...]
+    reference_only: tuple[
+        UntestedRequirement, ...
+    ]  # tests of the suite's reference check these, and no check of a backend
+    excluded: tuple[UntestedRequirement, ...]
 
 
-def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> Proof | None:
+def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> SuiteStrength | None:
     """The proof that a suite commits in its folder of reports, None where it commits none; requirements by family.
 
     Raises UnreadableReport where a report is there and cannot be read.
@@ -221,14 +223,14 @@ def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> Proof | 
     floor = read_floor(folder / FLOOR_FILE)
     rows = {row.id: row for _, family in sorted(requirements.items()) for row in family.requirements}
     alone = [rows[id_] for id_ in summary["requirements_of_the_reference_only"] if id_ in rows]
-    return Proof(
+    return SuiteStrength(
         kills={name: PassRate(summary[count], summary[of]) for name, (count, of) in _KILLERS.items()},
         floor={name: scores[ALL] for name, scores in sorted(floor.scores.items())},
         limit=float(LIMIT),
         single_clauses=tuple(summary["clauses_on_a_single_case"]),
         single_mutants=len(summary["mutants_on_a_single_case"]),
-        reference_only=tuple(Untested(row.id, row.text, row.reference_only) for row in alone),
-        excluded=tuple(Untested(row.id, row.text, row.excluded) for row in rows.values() if row.excluded),
+        reference_only=tuple(UntestedRequirement(row.id, row.text, row.reference_only) for row in alone),
+        excluded=tuple(UntestedRequirement(row.id, row.text, row.excluded) for row in rows.values() if row.excluded),
     )
 
 

@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from io import BytesIO
 from xml.etree import ElementTree as ET
 
-from conformance.report.failure import excuse_of, facts_of, headline, plain, seconds_in, stderr_in, tried_in
+from conformance.report.failure import (
+    excuse_of,
+    facts_of,
+    headline,
+    plain_lines,
+    reproduction_in,
+    seconds_in,
+    stderr_in,
+)
 from conformance.report.record import Entry, Record, by_operator
 from conformance.report.untrusted import printable
-from conformance.report.verdict import crash_words, troubles
+from conformance.report.verdict import crash_words, run_problems
 from conformance.report.writer import Observations
 
 # `printable` escapes every character that XML 1.0 has no place for; servers refuse a whole file for one of them.
@@ -34,7 +42,7 @@ def suites_of(record: Record, observations: Observations) -> ET.Element:
         _properties(suite, record, operator)
         for entry in entries:
             _case(suite, record, entry, observations)
-    if found := list(troubles(record.members)):
+    if found := list(run_problems(record.members)):
         suite = ET.SubElement(root, "testsuite", name=_RUN)
         for trouble in found:
             kind = "error" if trouble.lost else "failure"
@@ -79,10 +87,10 @@ def _case(suite: ET.Element, record: Record, entry: Entry, observations: Observa
     elif entry.get("excused", False):
         ET.SubElement(case, "skipped", message=printable(excuse_of(record, entry)))
     elif verdict in ("fail", "error"):
-        facts = facts_of(entry, record["prose"], tried_in(record), stderr_in(observations, entry))
+        facts = facts_of(entry, record["prose"], reproduction_in(record), stderr_in(observations, entry))
         tag = "failure" if verdict == "fail" else "error"
         complaint = ET.SubElement(case, tag, message=printable(headline(entry)), type=entry.get("outcome", "") or tag)
-        complaint.text = printable(f"{entry['id']}\n{plain(facts)}\n")
+        complaint.text = printable(f"{entry['id']}\n{plain_lines(facts)}\n")
 
 
 def _count(suite: ET.Element) -> None:

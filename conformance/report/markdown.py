@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from conformance.report.failure import plain
+from conformance.report.failure import plain_lines
 from conformance.report.record import Record
 from conformance.report.summary import (
     MOST_FAILURES,
     banner,
+    listed_failures,
     remarks,
     scores_by_backend,
     scores_by_kind,
-    told_failures,
     undeclared,
     undeclared_line,
 )
@@ -65,11 +65,11 @@ def _by_backend(records: Sequence[Record]) -> str:
 
 
 def _failures(record: Record, observations: Observations) -> Iterator[str]:
-    told, left = told_failures(record, observations, MOST_FAILURES)
+    told, left = listed_failures(record, observations, MOST_FAILURES)
     for title, facts, hint in told:
         head, _, id_ = title.partition(": ")
         yield f"#### {head}: {code(id_)}"
-        yield block(plain(facts))
+        yield block(plain_lines(facts))
         if hint:
             yield f"looks like: {code(hint)}"
     if left:

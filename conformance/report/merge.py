@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from conformance.report.failure import cut
-from conformance.report.record import Entry, Record, digest_of_record, judged
+from conformance.report.record import Entry, Record, digest_of_record, record_with_verdict
 from conformance.report.verdict import NOT_TRIED
 from conformance.report.writer import Observations
 from conformance.trial.check import Diagnosis
@@ -40,7 +40,7 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
     prose = {
         member: _united(member, names, [record["prose"][member] for record in records]) for member in first["prose"]
     }
-    return judged(
+    return record_with_verdict(
         {
             **{name: value for name, value in first.members.items() if name not in _MADE},
             **{name: sorted({one for record in records for one in record[name]}) for name in _UNITED},

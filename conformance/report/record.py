@@ -322,7 +322,7 @@ def record_of(run: RunResult, library: Library) -> Record:
         "unmatched_expectations": sorted(run.unmatched_expectations),
         "vectors": run.vectors,
     }
-    return judged({**members, "stopped": run.stopped} if run.stopped else members)
+    return record_with_verdict({**members, "stopped": run.stopped} if run.stopped else members)
 
 
 def read_back(run: RunResult, library: Library) -> Record:
@@ -335,7 +335,7 @@ def _scope_of(run: RunResult) -> dict[str, Any]:
     return {"operators": list(run.tried), "of": run.declarable, **{name: count for name, count in counts if count}}
 
 
-def judged(members: Mapping[str, Any]) -> Record:
+def record_with_verdict(members: Mapping[str, Any]) -> Record:
     """The record of what was found, with its verdict."""
     counts = Counter(entry["verdict"] for entry in members["results"])
     found = {**members, "verdicts": {verdict.value: counts[verdict.value] for verdict in Verdict}}

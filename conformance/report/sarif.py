@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from conformance.lint.sarif import location_of, log_of, result_of, rule_of, run_of
-from conformance.report.failure import excuse_of, headline, tried_in
+from conformance.report.failure import excuse_of, headline, reproduction_in
 from conformance.report.record import Entry, Record, called, clauses_of
 from conformance.report.untrusted import printable
-from conformance.report.verdict import NO_JUDGEMENT, troubles
+from conformance.report.verdict import NO_JUDGEMENT, run_problems
 from conformance.report.writer import Observations, span
 
 _CHECK: Final = "check"  # the rule of a failure that names no clause
@@ -40,7 +40,7 @@ def sarif(records: Sequence[Record], observed: Sequence[Observations]) -> str:
 def _run(record: Record, observations: Observations) -> dict[str, Any]:
     rules = Rules()
     results = [_result(entry, record, rules) for entry in record.entries if entry["verdict"] in ("fail", "error")]
-    for trouble in troubles(record.members):
+    for trouble in run_problems(record.members):
         index = rules.index(_RUN, "run", "A run is red for a reason that belongs to no check.")
         results.append(result_of(_RUN, index, printable(f"{trouble.name}: {trouble.text}"), []))
     invocation: dict[str, Any] = {"executionSuccessful": record.verdict != NO_JUDGEMENT}
@@ -57,7 +57,7 @@ def _result(entry: Entry, record: Record, rules: Rules) -> dict[str, Any]:
     cited = list(_cited(entry, record["prose"]))
     id_, kind, row = cited[0] if cited else (_CHECK, "check", {})
     index = rules.index(id_, kind, row.get("text") or "The answer to a check is not the expected one.")
-    repeat = tried_in(record).repeat(entry["id"], entry["kind"] == "crash")
+    repeat = reproduction_in(record).repeat(entry["id"], entry["kind"] == "crash")
     text = "\n".join(filter(None, [headline(entry), entry["why"], f"repeat: {repeat}"]))
     location = location_of(row.get("place", ""), printable(entry["id"]))
     result = result_of(id_, index, printable(text), [location])

@@ -13,7 +13,14 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.report.record import BrokenRecord, Record, digest_of_record, encode_record, judged, read_record
+from conformance.report.record import (
+    BrokenRecord,
+    Record,
+    digest_of_record,
+    encode_record,
+    read_record,
+    record_with_verdict,
+)
 from conformance.report.writer import OBSERVATIONS, Observations
 from conformance.vectors.jsontext import strict_json
 
@@ -124,7 +131,7 @@ def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
     return value
 
 
-def partings(traces: Sequence[RunTrace]) -> tuple[list[int], list[ColumnDifference]]:
+def column_differences(traces: Sequence[RunTrace]) -> tuple[list[int], list[ColumnDifference]]:
     """The number of rows of each run, and the columns in which they differ, by their first row. Raises BrokenRecord."""
     counts = [0] * len(traces)
     found: dict[str, ColumnDifference] = {}
@@ -168,7 +175,7 @@ MANIFEST_SCHEMA: Final = "run-manifest.schema.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRecord:
     """A record with its file, and what was observed in its run where the folder of the file says it."""
 
     file: Path
@@ -189,7 +196,7 @@ class Manifest:
     trace: RunTrace | None = None
 
 
-def load(file: Path, schemas: Path) -> Stored | Manifest:
+def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
     """The content of a file; a run trace is a manifest with rows. `schemas` is the folder of the schemas.
 
     Raises BrokenRecord.
@@ -205,7 +212,7 @@ def load(file: Path, schemas: Path) -> Stored | Manifest:
     record = read_record(data, str(file))
     _require_fit(dict(record.members), schemas / RECORD_SCHEMA, file, left_out=("sections", "whole"))
     _require_consistent(record, data, file)
-    return Stored(file, record, _observations(file.with_name(OBSERVATIONS), record))
+    return StoredRecord(file, record, _observations(file.with_name(OBSERVATIONS), record))
 
 
 def _content(file: Path, most: int) -> bytes:
@@ -257,7 +264,7 @@ def _require_consistent(record: Record, data: bytes, file: Path) -> None:
     ids = [entry["id"] for entry in record.entries]
     if twice := [id_ for id_, times in Counter(ids).items() if times > 1]:
         raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} is there twice; run `tally run` again")
-    again = judged(record.members)
+    again = record_with_verdict(record.members)
     for name in ("verdict", "verdicts"):
         if again[name] != record[name]:
             said = f"its {name} is {record[name]!r:.200}, but its results give {again[name]!r}"

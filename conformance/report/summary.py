@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.suggest import close_to
-from conformance.report.failure import LABEL, Alike, Fact, facts_of, failures_of, group_alike, stderr_in, tried_in
+from conformance.report.failure import (
+    LABEL,
+    Fact,
+    FailureGroup,
+    facts_of,
+    failures_of,
+    group_alike,
+    reproduction_in,
+    stderr_in,
+)
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record, by_operator
 from conformance.report.verdict import counted, some_of
@@ -83,7 +92,7 @@ def scores_by_backend(records: Sequence[Record]) -> list[tuple[str, list[Score |
     return [(operator, [column.get(operator) for column in columns]) for operator in operators]
 
 
-def told_failures(
+def listed_failures(
     record: Record, observations: Mapping[str, Any], most: int
 ) -> tuple[list[tuple[str, list[Fact], str]], str]:
     """Title, facts and hint (empty where there is none) of `most` distinct failures, and how many are left out."""
@@ -92,7 +101,7 @@ def told_failures(
     for number, alike in enumerate(groups[:most], 1):
         first = alike.first
         title = f"{_GROUP[first['verdict']]} {number} of {len(groups)} ({counted(alike.size, 'check')}): {first['id']}"
-        facts = [*facts_of(first, record["prose"], tried_in(record), stderr_in(observations, first))]
+        facts = [*facts_of(first, record["prose"], reproduction_in(record), stderr_in(observations, first))]
         facts += [others_of(alike)] if alike.others else []
         told.append((title, facts, looks_like([first, *alike.others])))
     hidden = sum(alike.size for alike in groups[most:])
@@ -131,7 +140,7 @@ def undeclared_line(names: Sequence[str], most: int = 3) -> str:
     return f"not declared: {counted(len(names), 'operator')} ({some_of(names, most)})"
 
 
-def others_of(alike: Alike) -> Fact:
+def others_of(alike: FailureGroup) -> Fact:
     """How many failures are alike, and in which groups."""
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))

@@ -17,11 +17,11 @@ from conformance.report.record import Record
 from conformance.report.summary import (
     MOST_FAILURES,
     banner,
+    listed_failures,
     remarks,
     score_of,
     scores_by_backend,
     scores_by_kind,
-    told_failures,
     undeclared,
     undeclared_line,
 )
@@ -142,7 +142,7 @@ def _slowest(observations: Observations, number: int | None, line: Any) -> None:
 
 
 def _failures(record: Record, observations: Observations, console: Console, line: Any, most: int) -> None:
-    told, left = told_failures(record, observations, most)
+    told, left = listed_failures(record, observations, most)
     for title, facts, hint in told:
         line(title, "bold red")
         facts += [Fact("looks like", hint)] if hint else []

@@ -124,7 +124,7 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class RunProblem:
     """Something red that belongs to no check; `lost` where the backend or the harness failed, not an answer."""
 
     name: str
@@ -132,20 +132,20 @@ class Trouble:
     lost: bool = False
 
 
-def troubles(members: Mapping[str, Any]) -> Iterator[Trouble]:
+def run_problems(members: Mapping[str, Any]) -> Iterator[RunProblem]:
     """What makes a run red beside its checks; a run without a judgement has at least one."""
     if members["verdict"] == NO_JUDGEMENT and not members["obstacles"]:
-        yield Trouble("no judgement", _hindrance(members), lost=True)
+        yield RunProblem("no judgement", _hindrance(members), lost=True)
     for number, why in enumerate(members["obstacles"], 1):
-        yield Trouble(f"no judgement {number}", why, lost=True)
+        yield RunProblem(f"no judgement {number}", why, lost=True)
     for name in members["missing"]:
-        yield Trouble(f"required {name}", "required, but not declared")
+        yield RunProblem(f"required {name}", "required, but not declared")
     for number, loss in enumerate(members["unattributed"], 1):
-        yield Trouble(f"unattributed {number}", loss, lost=True)
+        yield RunProblem(f"unattributed {number}", loss, lost=True)
     for id_ in members["unexpected_passes"]:
-        yield Trouble(id_, "listed as an expected failure, but passes")
+        yield RunProblem(id_, "listed as an expected failure, but passes")
     for pattern in members["unmatched_expectations"]:
-        yield Trouble(pattern, "listed as an expected failure, but no check has this id")
+        yield RunProblem(pattern, "listed as an expected failure, but no check has this id")
 
 
 def _short(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from conformance.backend.carrier import Carrier
 from conformance.backend.command import Process
-from conformance.backend.driver import Call, Conversation, Driver, Finished, Restart
+from conformance.backend.driver import Call, Conversation, ConversationResult, Driver, RestartRequest
 from conformance.backend.outcome import Lost, Outcome, RawResult
 from conformance.backend.resolve import BackendCommand
 from conformance.codec.codebook import Codebook, OperatorForms
@@ -58,7 +58,7 @@ def echo(n: int, text: str | None = None) -> Call:
     return Call("Echo_v1", {"n": str(n)} if text is None else {"n": str(n), "text": text})
 
 
-Talk = Generator[Sequence[Call] | Restart, Sequence[Outcome], Any]
+Talk = Generator[Sequence[Call] | RestartRequest, Sequence[Outcome], Any]
 
 
 def asking(n: int) -> Conversation[Any]:
@@ -77,7 +77,7 @@ class Held:
 
     findings: Mapping[str, Any]
     lost: Mapping[str, Lost]
-    finished: tuple[Finished[Any], ...]
+    finished: tuple[ConversationResult[Any], ...]
 
 
 def run(by: Driver, conversations: Iterable[Conversation[Any]]) -> Held:

@@ -7,7 +7,7 @@ from functools import cache
 from conformance.contract.library import Library, load_library
 from conformance.contract.suite import Suite
 from conformance.lint.requirements import read_documents
-from conformance.lint.rule import Subject, subject_of
+from conformance.lint.rule import LintTarget, subject_of
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.kill_matrix import evidence_of, read_matrix
@@ -21,7 +21,7 @@ def shipped_library() -> Library:
 
 
 @cache
-def shipped_subject() -> Subject:
+def shipped_subject() -> LintTarget:
     """What `tally lint` judges in this checkout."""
     library = shipped_library()
     suite: Suite = library.suite

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.lint.catalogue import lint, rule_with
-from conformance.lint.rule import Finding, Subject, subject_of
+from conformance.lint.rule import Finding, LintTarget, subject_of
 from conformance.tests.small_spec import CONTRACT, load
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, ExpectedResult
 
@@ -36,12 +36,12 @@ def halved(whole: int, half: int | None = None) -> Case:
 GOOD = (halved(0), halved(1), halved(2), halved(6))
 
 
-def subject(root: Path, contract: str = CONTRACT, cases: Iterable[Case] = GOOD) -> Subject:
+def subject(root: Path, contract: str = CONTRACT, cases: Iterable[Case] = GOOD) -> LintTarget:
     """The small specification with these cases."""
     return subject_of(load(root, contract), cases)
 
 
-def found(code: str, judged: Subject) -> list[str]:
+def found(code: str, judged: LintTarget) -> list[str]:
     """The messages of one rule."""
     findings: tuple[Finding, ...] = lint(judged, [rule_with(code)])
     return [finding.message for finding in findings]

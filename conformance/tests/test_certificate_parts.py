@@ -15,7 +15,7 @@ import pytest
 
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.sandbox import WORKER
-from conformance.report.certificate.artifact import NoArtifact, Started, artifact_of, started_by
+from conformance.report.certificate.artifact import NoArtifact, StartedArtifact, artifact_of, started_by
 from conformance.report.certificate.evidence import (
     Envelope,
     encode_envelope,
@@ -297,34 +297,34 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "how"),
     [
-        (("acme/run",), Started("program", "run")),
-        (("./acme/run", "other.js"), Started("program", "run")),
-        (("node", "acme/main.js"), Started("named", "main.js")),
-        (("node", "link.js"), Started("named", "main.js")),
-        (("node", "--entry=acme/main.js"), Started("named", "main.js")),
-        (("go", "run", "acme"), Started("named", "acme")),
-        (("python3", "-m", "acme.serve"), Started("named", "serve.py")),
-        (("python3", "-X", "dev", "-m", "acme.inner"), Started("named", "inner/__main__.py")),
-        (("python3", "-P", "-m", "acme.serve"), Started()),
-        (("python3", "other.py", "-m", "acme.serve"), Started()),
-        (("python3", "-P", "-m", WORKER, "acme:Backend", "spec"), Started("named", "__init__.py")),
-        (("node", "other.js"), Started()),
-        (("node", "acme/missing.js"), Started()),
-        (("node", "--entry"), Started()),
+        (("acme/run",), StartedArtifact("program", "run")),
+        (("./acme/run", "other.js"), StartedArtifact("program", "run")),
+        (("node", "acme/main.js"), StartedArtifact("named", "main.js")),
+        (("node", "link.js"), StartedArtifact("named", "main.js")),
+        (("node", "--entry=acme/main.js"), StartedArtifact("named", "main.js")),
+        (("go", "run", "acme"), StartedArtifact("named", "acme")),
+        (("python3", "-m", "acme.serve"), StartedArtifact("named", "serve.py")),
+        (("python3", "-X", "dev", "-m", "acme.inner"), StartedArtifact("named", "inner/__main__.py")),
+        (("python3", "-P", "-m", "acme.serve"), StartedArtifact()),
+        (("python3", "other.py", "-m", "acme.serve"), StartedArtifact()),
+        (("python3", "-P", "-m", WORKER, "acme:Backend", "spec"), StartedArtifact("named", "__init__.py")),
+        (("node", "other.js"), StartedArtifact()),
+        (("node", "acme/missing.js"), StartedArtifact()),
+        (("node", "--entry"), StartedArtifact()),
     ],
 )
-def test_what_a_command_says_of_the_artifact(words: tuple[str, ...], how: Started, place: Path) -> None:
+def test_what_a_command_says_of_the_artifact(words: tuple[str, ...], how: StartedArtifact, place: Path) -> None:
     program = str(place / words[0]) if "/" in words[0] else words[0]
     command = BackendCommand("acme", (program, *words[1:]), {}, folder=place)
     assert started_by(command, place / "acme") == how
-    assert started_by(command, None) == Started()
+    assert started_by(command, None) == StartedArtifact()
 
 
 def test_a_module_is_looked_for_where_the_command_looks(place: Path) -> None:
     words = ("python3", "-P", "-m", "acme.serve")
     there = BackendCommand("acme", words, {"PYTHONPATH": str(place)}, folder=place)
-    assert started_by(there, place / "acme") == Started("named", "serve.py")
+    assert started_by(there, place / "acme") == StartedArtifact("named", "serve.py")
     elsewhere = place / "copy" / "acme"
     elsewhere.mkdir(parents=True)
     (elsewhere / "__init__.py").write_text("x")
-    assert started_by(there, elsewhere) == Started()
+    assert started_by(there, elsewhere) == StartedArtifact()

@@ -21,7 +21,7 @@ from conformance.tests.halving import codebook as small_codebook
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR
-from conformance.trial.challenge import challenge, challenges_of, unforeseen
+from conformance.trial.challenge import challenge, challenges_of, newly_asked_share
 from conformance.trial.challenge.challenge import drawn_runs, long_runs, takes_files
 from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
@@ -134,8 +134,8 @@ def test_every_operator_gets_calls_that_only_the_nonce_decides(right: Client, fe
         cases = cases_of(operator)
         result, figures[way.check.id] = way.fuzz(way.contract, cases, right, right, codebook(), FEW, NONCE)
         assert result.verdict is Verdict.PASS, (operator, result.message)
-    assert unforeseen(figures).keys() == set(OPERATORS)
-    assert min(unforeseen(figures).values()) >= FEW // 3
+    assert newly_asked_share(figures).keys() == set(OPERATORS)
+    assert min(newly_asked_share(figures).values()) >= FEW // 3
 
 
 def test_another_nonce_asks_other_long_runs_and_the_same_nonce_the_same() -> None:

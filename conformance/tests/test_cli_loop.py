@@ -214,12 +214,12 @@ def test_ctrl_c_tells_what_was_found_and_gives_no_verdict(times: int, built_once
     code = f"""
 from pathlib import Path
 from conformance.cli import main
-from conformance.trial.options import Silence
+from conformance.trial.options import NoProgress
 import conformance.cli.progress as progress
 import conformance.contract.suite_file as finder
 finder.find_suite = lambda *_: finder.read_suite(Path({str(built_once)!r}))
-step = progress.Lines.step
-progress.Lines.step = lambda self, count=1: (step(self, count), print("step", flush=True))
+step = progress.LineProgress.step
+progress.LineProgress.step = lambda self, count=1: (step(self, count), print("step", flush=True))
 import sys
 sys.argv = ["tally", "run", "--profile", "quick", "--backend", {backend!r}]
 main.main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.cli import main
-from conformance.cli.console import Complaint, nearest
+from conformance.cli.console import CommandError, nearest
 from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.tests.processes import python
 
@@ -67,7 +67,7 @@ def test_an_interrupt_and_our_own_mistakes_are_no_judgement(
 def test_a_complaint_says_place_code_message_hint_and_evidence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = Complaint("--backend 'x'", "T002", "it said nothing", "say hello", 1, "its stderr ended with:\nboom")
+    said = CommandError("--backend 'x'", "T002", "it said nothing", "say hello", 1, "its stderr ended with:\nboom")
     assert raising(said, monkeypatch) == 1
     assert capsys.readouterr().err == (
         "--backend 'x': T002 it said nothing\n    hint: say hello\n    | its stderr ended with:\n    | boom\n"

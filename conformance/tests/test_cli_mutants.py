@@ -21,8 +21,8 @@ from conformance.tests.shipped import shipped_library
 from conformance.trial import mutants as trial
 from conformance.trial.client import Attempt, attempt
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.mutants import Solo, solo_problems, solos
-from conformance.trial.options import Silence
+from conformance.trial.mutants import SoloResult, solo_problems, solos
+from conformance.trial.options import NoProgress
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, load_corpus
 
@@ -119,7 +119,7 @@ def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
 def test_an_interrupted_run_keeps_the_rows_that_it_has(
     written: list[KillMatrix], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Interrupting(Silence):
+    class Interrupting(NoProgress):
         def step(self, count: int = 1) -> None:
             raise KeyboardInterrupt
 
@@ -194,22 +194,22 @@ def mutant(id_: str, solo: str = "") -> Mutant:
     return Mutant(id_, "data", "halves", (), (), False, "", PLACE, solo)
 
 
-def told(*found: Solo, **listed: str) -> list[str]:
+def told(*found: SoloResult, **listed: str) -> list[str]:
     return list(solo_problems(found, {one.id: mutant(one.id, listed.get(one.id, "")) for one in found}))
 
 
 def test_a_mutant_that_no_operator_alone_kills_must_say_why() -> None:
-    assert told(Solo("a", "Halve_v1", "case"), Solo("b"), b="needs reader and writer") == []
-    assert told(Solo("b"))[0].startswith("b survives wherever one operator is declared alone")
+    assert told(SoloResult("a", "Halve_v1", "case"), SoloResult("b"), b="needs reader and writer") == []
+    assert told(SoloResult("b"))[0].startswith("b survives wherever one operator is declared alone")
 
 
 def test_a_reason_that_is_no_longer_true_is_red() -> None:
-    (said,) = told(Solo("a", "Halve_v1", "case"), a="needs reader and writer")
+    (said,) = told(SoloResult("a", "Halve_v1", "case"), a="needs reader and writer")
     assert "take `solo` off it" in said
 
 
 def test_a_mutant_that_cannot_be_asked_is_red() -> None:
-    assert told(Solo("a", refusal="it exited")) == ["a could not be asked: it exited"]
+    assert told(SoloResult("a", refusal="it exited")) == ["a could not be asked: it exited"]
 
 
 def test_a_reader_s_mistake_is_noticed_though_the_writer_is_the_stand_in() -> None:
@@ -221,4 +221,4 @@ def test_a_reader_s_mistake_is_noticed_though_the_writer_is_the_stand_in() -> No
     assert found.operator == operator
     assert not found.refusal
     (unnoticed,) = solos(library, [], None, ["recovery-under-any-key"])
-    assert unnoticed == Solo("recovery-under-any-key")
+    assert unnoticed == SoloResult("recovery-under-any-key")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.cli.main import status_of
-from conformance.cli.new_backend import smallest
+from conformance.cli.new_backend import smallest_contract
 from conformance.tests.shipped import shipped_library
 
 OPERATOR = "UML_OS.Data.SeededIntraBlockMap_v1"
@@ -98,6 +98,6 @@ def test_the_command_that_is_printed_names_the_backend(tmp_path: Path, capsys: p
 
 
 def test_the_first_operator_has_nothing_to_parse() -> None:
-    chosen = smallest(shipped_library())
+    chosen = smallest_contract(shipped_library())
     assert chosen.purity == "pure"
     assert {str(field.type) for field in chosen.inputs.fields} <= {"uint64", "uint32", "bytes16", "bytes32", "bool"}

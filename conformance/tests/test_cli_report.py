@@ -229,7 +229,7 @@ def test_what_was_observed_of_crashes_and_calls_is_joined(tmp_path: Path) -> Non
         said = {"record": digest_of_record(one), "seconds": 1, "calls": number, "crash_states": states}
         (tmp_path / name / "observations.json").write_text(json.dumps(said))
     records = [stored.load(Path(file), SCHEMAS) for file in files]
-    parts = [one for one in records if isinstance(one, stored.Stored)]
+    parts = [one for one in records if isinstance(one, stored.StoredRecord)]
     whole = merged(files, [one.record for one in parts])
     found = merged_observations(whole, [one.observations for one in parts])
     assert found["calls"] == 3

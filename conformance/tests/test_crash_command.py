@@ -17,7 +17,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import load_library
 from conformance.tests import crash_store, small_spec
 from conformance.tests.crash_store import CONTRACTS, ERRORS, writer
-from conformance.trial.crash.workload import AnswerKind, Questioner, WorkloadStep, crash_workloads
+from conformance.trial.crash.workload import AnswerKind, WorkloadClient, WorkloadStep, crash_workloads
 from conformance.vectors.draft import Unusable
 
 Capture = pytest.CaptureFixture[str]
@@ -157,7 +157,7 @@ def test_the_version_that_must_not_be_lost_is_that_of_the_last_acknowledged_step
 def test_nothing_there_is_said_by_a_code_or_by_fields_of_the_answer() -> None:
     step = crash_store.plan("three-saves").verify[0]
     assert isinstance(step, WorkloadStep)
-    questioner = Questioner(crash_store.codebook(), DIALECTS["json"])
+    questioner = WorkloadClient(crash_store.codebook(), DIALECTS["json"])
     record = {"failure_code": "META_MISSING", "failure_operator": "Store.Load_v1"}
     missing = Failure(1202, "META_MISSING", record)
 

@@ -11,6 +11,7 @@ from conformance.trial.crash.operation import (
     TOP,
     Acknowledge,
     Create,
+    DiskImage,
     Link,
     Operation,
     Rename,
@@ -18,29 +19,28 @@ from conformance.trial.crash.operation import (
     SyncAll,
     SyncFile,
     SyncFolder,
-    Traced,
+    TracedOperation,
     Truncate,
     Unlink,
-    Volume,
     Write,
     materialise,
     snapshot,
 )
 from conformance.trial.crash.recording import Recording
 from conformance.trial.crash.recovery import inherited, is_kill
-from conformance.trial.crash.report import BadState, Damage, Judgement, TreeAnswers, judge, listing
+from conformance.trial.crash.report import BadState, Damage, ExplainedDamage, TreeAnswers, judge, listing
 from conformance.trial.crash.states import (
     CrashModel,
     CrashState,
     CrashTrees,
-    Tier,
+    StatePriority,
     crash_points,
     crash_states,
     first_states,
 )
 from conformance.trial.crash.workload import Answer, AnswerKind
 
-EMPTY = Volume({TOP: {}}, {})
+EMPTY = DiskImage({TOP: {}}, {})
 
 
 def pending(operations: Sequence[Operation], model: CrashModel) -> tuple[int, ...]:
@@ -49,7 +49,7 @@ def pending(operations: Sequence[Operation], model: CrashModel) -> tuple[int, ..
     return last.pending
 
 
-def trees(operations: Sequence[Operation], model: CrashModel, initial: Volume = EMPTY) -> list[dict[str, bytes]]:
+def trees(operations: Sequence[Operation], model: CrashModel, initial: DiskImage = EMPTY) -> list[dict[str, bytes]]:
     """Every tree that a crash can leave, path to content."""
     replay = CrashTrees(initial, operations)
     models = [one for one in CrashModel if one <= model]
@@ -99,7 +99,7 @@ def test_fsync_of_a_folder_keeps_its_entries_and_in_ext4_all_entries() -> None:
 
 
 def test_a_rename_is_durable_once_either_folder_is() -> None:
-    base = Volume({TOP: {"a": 1, "b": 2}, 1: {"x": 3}, 2: {}}, {3: b"x"})
+    base = DiskImage({TOP: {"a": 1, "b": 2}, 1: {"x": 3}, 2: {}}, {3: b"x"})
     moved = Rename(1, "x", 2, "x", 3)
     for folder in (1, 2):
         assert pending((moved, SyncFolder(folder)), CrashModel.POSIX) == ()
@@ -148,8 +148,8 @@ def test_prefixes_come_first_then_all_but_one() -> None:
     states = crash_states(CrashTrees(EMPTY, operations), list(CrashModel))
     tiers = [state.tier for state in first_states(states, None)]
     assert tiers == sorted(tiers)
-    assert tiers[0] is Tier.PREFIX
-    assert tiers[-1] is Tier.OTHER
+    assert tiers[0] is StatePriority.PREFIX
+    assert tiers[-1] is StatePriority.OTHER
     assert first_states(states, 3) == first_states(states, None)[:3]
 
 
@@ -169,7 +169,7 @@ def test_a_state_belongs_to_the_weakest_model_that_has_it() -> None:
 
 
 def test_links_swaps_and_truncations_are_replayed() -> None:
-    base = Volume({TOP: {"a": 1, "b": 2}}, {1: b"aaa", 2: b"bbb"})
+    base = DiskImage({TOP: {"a": 1, "b": 2}}, {1: b"aaa", 2: b"bbb"})
     operations = (
         Link(TOP, "c", 1),
         Rename(TOP, "a", TOP, "b", 1, swapped=2),
@@ -197,7 +197,7 @@ def test_a_renamed_folder_takes_its_files_along() -> None:
 
 
 def test_a_tree_is_written_and_read_back_with_its_links(tmp_path: Path) -> None:
-    volume = Volume({TOP: {"a": 1, "sub": 2}, 2: {"b": 1, "empty": 3}, 3: {}}, {1: b"content"})
+    volume = DiskImage({TOP: {"a": 1, "sub": 2}, 2: {"b": 1, "empty": 3}, 3: {}}, {1: b"content"})
     materialise(volume, tmp_path / "tree")
     assert (tmp_path / "tree/a").samefile(tmp_path / "tree/sub/b")
     again = snapshot(tmp_path / "tree")
@@ -275,9 +275,9 @@ def test_a_recovery_that_refuses_is_torn() -> None:
 
 def test_a_long_list_keeps_what_was_lost_and_counts_the_rest() -> None:
     operations: list[Operation] = [Create(TOP, f"{k:02}", k + 1) for k in range(60)]
-    traced = [Traced(one, f"create {k:02}", "openat", k + 1) for k, one in enumerate(operations)]
-    state = CrashState(CrashModel.POSIX, Tier.OTHER, 50, (3, 7), tuple(range(50)), None, 0, b"")
-    lines = list(listing(BadState(CrashModel.POSIX, state, Judgement(Damage.TORN), traced), ("save",)))
+    traced = [TracedOperation(one, f"create {k:02}", "openat", k + 1) for k, one in enumerate(operations)]
+    state = CrashState(CrashModel.POSIX, StatePriority.OTHER, 50, (3, 7), tuple(range(50)), None, 0, b"")
+    lines = list(listing(BadState(CrashModel.POSIX, state, ExplainedDamage(Damage.TORN), traced), ("save",)))
     assert lines[:6] == [
         "crash at operation 50 of 60, before any answer (model posix)",
         "        ... 3 operations",
@@ -289,8 +289,8 @@ def test_a_long_list_keeps_what_was_lost_and_counts_the_rest() -> None:
     assert lines[6:] == [f"  {k + 1:>4}  survived   create {k:02}" for k in range(30, 50)]
 
 
-def recorded(initial: Volume, *operations: Operation) -> Recording:
-    return Recording(initial, tuple(Traced(one, "", "", 0) for one in operations), (initial,))
+def recorded(initial: DiskImage, *operations: Operation) -> Recording:
+    return Recording(initial, tuple(TracedOperation(one, "", "", 0) for one in operations), (initial,))
 
 
 def test_a_recovery_after_a_kill_inherits_what_was_not_durable() -> None:
@@ -298,7 +298,7 @@ def test_a_recovery_after_a_kill_inherits_what_was_not_durable() -> None:
     (killed,) = (one for one in crash_states(outer.replay, [CrashModel.KILL]) if one.at == len(SAVE))
     assert is_kill(killed)
     # The tree was written anew for the recovery: the same file has another inode.
-    recovery = recorded(Volume({TOP: {"kept": 7}}, {7: b"new"}), Create(TOP, "mark", 8), SyncFile(8), Acknowledge(1))
+    recovery = recorded(DiskImage({TOP: {"kept": 7}}, {7: b"new"}), Create(TOP, "mark", 8), SyncFile(8), Acknowledge(1))
     run = inherited(outer, killed, recovery)
     lost = [state.volume(run.replay).digests().keys() for state in run.states([CrashModel.POSIX]) if state.answers == 1]
     assert {"mark"} in lost

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import pytest
 
 from conformance.codec.framing import DIALECTS
-from conformance.trial.crash.operation import TOP, Rename, Volume
+from conformance.trial.crash.operation import TOP, DiskImage, Rename
 from conformance.trial.crash.reconstruction import Untraceable, reconstruct
 from conformance.trial.crash.strace import HERE, Event, events, split
 from conformance.trial.crash.workload import answers_by_event
 
 ROOT = "/r"
-KEPT = Volume({TOP: {"kept": 1, "sub": 2}, 2: {}}, {1: b"12345"})
+KEPT = DiskImage({TOP: {"kept": 1, "sub": 2}, 2: {}}, {1: b"12345"})
 
 
 def x(text: str) -> str:
@@ -31,7 +31,7 @@ def read(*lines: str) -> list[Event]:
     return list(events(f"{line}\n".encode() for line in lines))
 
 
-def done(lines: Iterable[str], initial: Volume = KEPT) -> list[str]:
+def done(lines: Iterable[str], initial: DiskImage = KEPT) -> list[str]:
     """The operations of a log, as they are shown."""
     return [one.text for one in reconstruct(read(*lines), ROOT, initial, "/elsewhere", {})]
 
@@ -118,7 +118,7 @@ def test_relative_paths_follow_the_working_folder_and_folder_descriptors() -> No
 
 
 def test_names_are_exchanged_in_one_operation() -> None:
-    both = Volume({TOP: {"a": 1, "b": 2}}, {1: b"a", 2: b"b"})
+    both = DiskImage({TOP: {"a": 1, "b": 2}}, {1: b"a", 2: b"b"})
     line = f'1 renameat2(AT_FDCWD<{x(ROOT)}>, "{x("a")}", AT_FDCWD<{x(ROOT)}>, "{x("b")}", RENAME_EXCHANGE) = 0'
     (one,) = reconstruct(read(line), ROOT, both, "/", {})
     assert one.operation == Rename(TOP, "a", TOP, "b", 1, swapped=2)

@@ -13,7 +13,7 @@ from conformance.codec.cbor import encode_canonical
 from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.trial.fuzz.file_edits import places_of
-from conformance.vectors.damage import another, damage, damaged_bytes, emptied
+from conformance.vectors.damage import another, damage, damaged_bytes, emptied_value
 from conformance.vectors.filecodec import decode_file, encode_file
 from conformance.vectors.formed import crc32c, decoded, encoded
 from conformance.vectors.temp_roots import StepRefused
@@ -98,7 +98,7 @@ def test_an_emptied_field_is_there_and_holds_nothing(box: Path) -> None:
     assert listed(box)["parts"] == []
     damage(box, "box", FORMAT, "list.flag empty")
     assert listed(box)["flag"] is False
-    assert [emptied(one) for one in (7, 1.5, "a", b"a", [1], {"a": 1})] == [0, 0.0, "", b"", [], {}]
+    assert [emptied_value(one) for one in (7, 1.5, "a", b"a", [1], {"a": 1})] == [0, 0.0, "", b"", [], {}]
 
 
 def test_a_file_named_by_its_content_moves_along(box: Path) -> None:

@@ -15,7 +15,7 @@ from conformance.trial.distortions import OPEN, read_unnoticed
 from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import INTEGER, KEY, Optional, rewritten, spots
-from conformance.vectors.notable import AXES, notable
+from conformance.vectors.notable import AXES, notable_values
 
 RUN = Struct(
     (
@@ -92,7 +92,7 @@ def test_the_axes_hold_a_value_for_every_distortion(type_: Scalar) -> None:
     """What the score asks for, the axes give: no class of a scalar is without a value that it changes."""
     plain = {"uint32": 7, "string": "a", "bytes32": "a5" * 32, "float64": "3ff8000000000000"}
     (spot,) = spots(type_, plain.get(type_.name, "7"))
-    values = [expanded(value) for axis in AXES for _, value in notable(axis, spot)]
+    values = [expanded(value) for axis in AXES for _, value in notable_values(axis, spot)]
     missing = [name for name, change in distortions(type_).items() if all(change(one) == one for one in values)]
     assert missing == []
 

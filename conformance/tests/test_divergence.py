@@ -17,7 +17,7 @@ from conformance.report.html_failures import parting_of
 from conformance.report.record import with_places
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
-from conformance.trial.divergence import bisected, swept
+from conformance.trial.divergence import searched_by_halves, searched_in_order
 
 BATCH = "UML_OS.Data.NextBatch_v2"
 ORDER = "UML_OS.Data.SeededBlockPermute_v1"
@@ -66,7 +66,7 @@ def explained(capsys: Capture, *arguments: str, status: int = 0) -> str:
 @pytest.mark.parametrize("count", [1, 2, 3, 64, 100])
 def test_sequences_that_stay_apart_are_found_with_the_logarithm_of_their_length(count: int) -> None:
     for place in range(count):
-        found = bisected(count, place.__le__)
+        found = searched_by_halves(count, place.__le__)
         assert found.differs == place
         assert len(found.asked) <= ceil(log2(count)) + 2
         assert found.certain == (set(range(place)) <= set(found.asked))
@@ -74,16 +74,16 @@ def test_sequences_that_stay_apart_are_found_with_the_logarithm_of_their_length(
 
 @pytest.mark.parametrize("place", [0, 1, 2, 64, 512, 999])
 def test_one_wrong_call_is_found_at_the_ends_and_at_powers_of_two(place: int) -> None:
-    found = bisected(1000, lambda call: call == place)
+    found = searched_by_halves(1000, lambda call: call == place)
     assert found.differs == place
     assert len(found.asked) <= 2 * ceil(log2(1000)) + 2
 
 
 def test_one_wrong_call_elsewhere_is_found_only_where_every_call_is_asked() -> None:
-    missed = bisected(1000, lambda call: call == 333)
+    missed = searched_by_halves(1000, lambda call: call == 333)
     assert (missed.differs, missed.certain) == (None, False)
     assert missed.unasked == 1000 - len(missed.asked)
-    found = swept(1000, lambda calls: 333 if 333 in calls else None)
+    found = searched_in_order(1000, lambda calls: 333 if 333 in calls else None)
     assert (found.differs, len(found.asked), found.certain) == (333, 511, True)
 
 
@@ -94,14 +94,14 @@ def test_calls_that_are_asked_are_asked_once() -> None:
         asked.append(call)
         return call in (40, 76)
 
-    found = bisected(77, differs)
+    found = searched_by_halves(77, differs)
     assert sorted(asked) == sorted(set(asked)) == sorted(found.asked)
     assert found.differs in (40, 76)
 
 
 def test_an_empty_sequence_has_no_difference() -> None:
-    assert bisected(0, lambda call: True).differs is None
-    assert swept(0, lambda calls: calls.start).certain
+    assert searched_by_halves(0, lambda call: True).differs is None
+    assert searched_in_order(0, lambda calls: calls.start).certain
 
 
 # -- live calls

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.lint.catalogue import lint, rule_with
 from conformance.lint.checks import check_text, claimable
-from conformance.lint.rule import Subject
+from conformance.lint.rule import LintTarget
 from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.trial.cases import check_of
@@ -27,8 +27,8 @@ from conformance.trial.kill_matrix import (
     matrix_text,
     merged_matrix,
 )
-from conformance.trial.mutant_checks import BrokenParts, Power
-from conformance.trial.mutants import Effort, measure_matrix
+from conformance.trial.mutant_checks import BrokenParts, MutantChecks
+from conformance.trial.mutants import MutantOptions, measure_matrix
 from conformance.vectors.case import CallStep
 from conformance.vectors.corpus import load_corpus
 
@@ -48,7 +48,7 @@ def everything() -> frozenset[str]:
     return frozenset(check_text(one, kind, name) for one in contracts for kind, name, _, _ in claimable(one))
 
 
-def judged(code: str, evidence: Mapping[str, frozenset[str]] | None, subject: Subject | None = None) -> list[str]:
+def judged(code: str, evidence: Mapping[str, frozenset[str]] | None, subject: LintTarget | None = None) -> list[str]:
     found = lint(replace(subject or shipped_subject(), evidence=evidence), [rule_with(code)])
     return [finding.message for finding in found]
 
@@ -59,7 +59,7 @@ def judged(code: str, evidence: Mapping[str, frozenset[str]] | None, subject: Su
 def test_a_mutant_that_answers_where_a_guard_refuses_breaks_the_guard_and_the_postcondition() -> None:
     row = decoded().rows[BOOLEANS]
     assert row.broken == {LOST: len(row.killed), GUARD: len(row.killed)}
-    assert row.noticing >= {GUARD, LOST, *("group:{}::{}".format(*id_.split("::")[:2]) for id_ in row.killed)}
+    assert row.noticed_by >= {GUARD, LOST, *("group:{}::{}".format(*id_.split("::")[:2]) for id_ in row.killed)}
 
 
 def test_a_refusal_is_broken_only_by_a_mutant_that_declares_it() -> None:
@@ -102,8 +102,8 @@ def test_a_mutant_that_is_not_seen_to_break_what_it_declares_is_red() -> None:
 def test_laws_and_fuzzing_notice_by_themselves_in_forked_processes() -> None:
     library = shipped_library()
     small = replace(library, contracts={DECODE: library.contracts[DECODE]})  # drawing calls for all takes 6 s
-    power = Power(small, load_corpus(library.suite), codebook())
-    effort = Effort(("vectors", "laws", "fuzz"), power)
+    power = MutantChecks(small, load_corpus(library.suite), codebook())
+    effort = MutantOptions(("vectors", "laws", "fuzz"), power)
     fresh = measure_matrix(library, cases_of(DECODE), [BOOLEANS], Forked(1), effort=effort)
     row = fresh.rows[BOOLEANS]
     assert row.fuzz == frozenset({DECODE})
@@ -126,15 +126,15 @@ def test_rows_of_some_mutants_take_the_place_of_the_committed_ones() -> None:
 
 def test_what_is_known_of_the_same_source_is_believed_and_what_changed_is_asked() -> None:
     known = decoded()
-    assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=known)) == known
+    assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=MutantOptions(known=known)) == known
     first = min(known.rows[BOOLEANS].killed)
     spared = replace(known.rows[BOOLEANS], killed=frozenset(), behaviour="")
     for digests, killed in ((known.digests, frozenset[str]()), ({**known.digests, first: "changed"}, {first})):
         old = KillMatrix(known.cases, {BOOLEANS: spared}, digests)
-        again = measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=old))
+        again = measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=MutantOptions(known=old))
         assert again.rows[BOOLEANS].killed == killed
     foreign = KillMatrix(known.cases, {BOOLEANS: replace(spared, sources="another")}, known.digests)
-    assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=Effort(known=foreign)) == known
+    assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=MutantOptions(known=foreign)) == known
 
 
 # -- what lint asks for

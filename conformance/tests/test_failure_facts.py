@@ -16,13 +16,13 @@ from rich.console import Console
 from conformance.backend.outcome import UNREGISTERED, ObservedFailure, ObservedResult
 from conformance.cli.main import status_of
 from conformance.contract.model import Contract
-from conformance.report.failure import facts_of, group_alike, stderr_in, tried_in
+from conformance.report.failure import facts_of, group_alike, reproduction_in, stderr_in
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Record
 from conformance.report.terminal import show
 from conformance.tests.mutant_results import cases_of, codebook
 from conformance.tests.runs import BATCH, MAP, failed, lost, record
-from conformance.trial.cases import at_stake, competing
+from conformance.trial.cases import competing, guard_details
 from conformance.trial.check import Difference, FailedCall, Kind, Result
 from conformance.vectors.case import CallStep
 
@@ -43,7 +43,7 @@ sys.exit(serve.main(["reference"]))
 
 def facts(*results: Result, stderr: str = "") -> list[tuple[str, str]]:
     made = record(*results)
-    found = facts_of(made.entries[0], made["prose"], tried_in(made), stderr)
+    found = facts_of(made.entries[0], made["prose"], reproduction_in(made), stderr)
     return [(fact.label, fact.text) for fact in found]
 
 
@@ -245,7 +245,7 @@ AT_LIMIT = {"block_id": 0, "local_pos": 0, "block_size": 2**32, "cardinality": 2
 
 def refused(name: str, kind: Kind = Kind.VECTOR, **changes: Any) -> Result:
     inputs = {**AT_LIMIT, **changes}
-    details = at_stake(codebook()[MAPPED].contract, inputs, ObservedFailure("CONTRACT_VIOLATION", {}))
+    details = guard_details(codebook()[MAPPED].contract, inputs, ObservedFailure("CONTRACT_VIOLATION", {}))
     call = FailedCall(MAPPED, codebook()[MAPPED].inputs.from_native(inputs))
     apart = Difference("outcome", "a result", "failure CONTRACT_VIOLATION")
     result = failed(MAPPED, name, difference=apart, call=call, details=details)
@@ -267,7 +267,7 @@ def test_only_a_guard_that_may_have_refused_the_call_is_named() -> None:
     assert labels.count("perhaps") == 2
     assert "answered as" not in labels
     assert refused("inside", block_size=8, cardinality=100, block_id=1, local_pos=3).details == {}
-    other = at_stake(codebook()[MAPPED].contract, AT_LIMIT, ObservedFailure("COUNTER_OVERFLOW", {}))
+    other = guard_details(codebook()[MAPPED].contract, AT_LIMIT, ObservedFailure("COUNTER_OVERFLOW", {}))
     assert other == {}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.contract.source import MalformedContract, Problem
 from conformance.tests.keep_spec import KEEP_HEAD, TRACE, group, questions
-from conformance.vectors.case import Asked, FileStep, Question, RestartStep, TreeStep
+from conformance.vectors.case import FileStep, Question, QuestionCall, RestartStep, TreeStep
 
 FETCH_A = "{step: f, call: UML_OS.Data.Fetch_v1, set: {root: a, name: x}}"
 
@@ -27,10 +27,20 @@ def problem(root: Path, *steps: str, matrix: str = "") -> Problem:
 def test_a_trace_becomes_calls_and_harness_steps_in_order(tmp_path: Path) -> None:
     (question,) = questions(tmp_path, TRACE)
     kinds = [type(step) for step in question.steps]
-    assert kinds == [FileStep, Asked, TreeStep, Asked, FileStep, RestartStep, Asked, FileStep, TreeStep]
+    assert kinds == [
+        FileStep,
+        QuestionCall,
+        TreeStep,
+        QuestionCall,
+        FileStep,
+        RestartStep,
+        QuestionCall,
+        FileStep,
+        TreeStep,
+    ]
     put, keep, tree, _, flip, *_ = question.steps
     assert put == FileStep("put", {"root": "a", "path": "other/file", "bytes": "0001"})
-    assert isinstance(keep, Asked)
+    assert isinstance(keep, QuestionCall)
     assert keep.inputs["root"] == {"root": "a"}
     assert tree == TreeStep("a", ".", {})
     assert flip == FileStep("flip", {"root": "a", "path": "greetings/hello", "offset": -1, "mask": 255})

@@ -15,7 +15,7 @@ import pytest
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
-from conformance.lint.guards import looks
+from conformance.lint.guards import reads_files
 from conformance.report.record import encode_record, record_of
 from conformance.tests.keep_spec import ADD, KEEP, TRACE, backend, frozen, group, load
 from conformance.tests.small_spec import SHIPPED
@@ -304,9 +304,9 @@ def test_a_backend_that_answers_by_what_it_did_before_is_not_of_class_io(tmp_pat
 
 def test_lint_asks_for_a_case_that_looks_at_the_files(small: House) -> None:
     trace = small.corpus.find(CASE)
-    assert looks(trace)
+    assert reads_files(trace)
     blind = case_of({**case_record(trace), "steps": case_record(trace)["steps"][1:2]})
-    assert not looks(blind)
+    assert not reads_files(blind)
 
 
 # -- a trace written out by hand: nothing else has to confirm it

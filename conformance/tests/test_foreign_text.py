@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.backend.outcome import Crash, describe
-from conformance.cli.console import Complaint
+from conformance.cli.console import CommandError
 from conformance.cli.main import status_of
 from conformance.report.terminal import text_page
 from conformance.report.untrusted import one_line, printable
@@ -28,7 +28,7 @@ def test_what_steers_a_terminal_is_shown_as_its_escape() -> None:
 
 
 def test_a_complaint_has_its_own_lines_alone() -> None:
-    said = str(Complaint(f"--backend {HOSTILE}", "T002", HOSTILE, HOSTILE, extra=HOSTILE)).split("\n")
+    said = str(CommandError(f"--backend {HOSTILE}", "T002", HOSTILE, HOSTILE, extra=HOSTILE)).split("\n")
     assert all(line.isprintable() for line in said)
     assert [line for line in said if line.startswith("CONFORMANT")] == []
 

@@ -16,7 +16,7 @@ from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
-from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, SEEN_ONCE, Figures
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, SEEN_ONCE, FuzzCounts
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
@@ -97,7 +97,7 @@ def test_the_figures_are_those_of_the_calls() -> None:
 def test_a_guard_is_only_passed_by_calls_that_reach_it() -> None:
     contract = codebook_of(shipped_library())[INTRA_BLOCK].contract
     first, second, *_ = (guard.id for guard in contract.requires)
-    figures = Figures(contract)
+    figures = FuzzCounts(contract)
     for side, count in ((ACCEPTED, 6), (first, 3), (second, 1)):
         for _ in range(count):
             figures.add(side)

@@ -11,11 +11,11 @@ from checks.generators.database_file import listed_files
 from checks.generators.database_tables import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load
-from conformance.trial.fuzz.file_edits import Edit, exposed, file_step
-from conformance.trial.fuzz.file_example import in_use
+from conformance.trial.fuzz.file_edits import Edit, file_is_exposed, file_step
+from conformance.trial.fuzz.file_example import edits_file_in_use
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import Pool, pool_of
-from conformance.trial.fuzz.program_listings import emptied, nothing_asked, rounds
+from conformance.trial.fuzz.program_listings import emptied_programs, nothing_asked, rounds
 from conformance.trial.generator import valid
 from conformance.vectors.build import build
 from conformance.vectors.case import CallStep, ExpectedResult, FileStep
@@ -32,7 +32,9 @@ def told(program: Program) -> list[str]:
 
 
 def test_an_empty_value_follows_a_full_one_and_both_are_looked_at() -> None:
-    assert ["Open", "Increment 1", "Read", "Increment 0", "Read", "Increment 1", "Read"] in map(told, emptied(pool()))
+    assert ["Open", "Increment 1", "Read", "Increment 0", "Read", "Increment 1", "Read"] in map(
+        told, emptied_programs(pool())
+    )
 
 
 def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
@@ -74,9 +76,9 @@ def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:
     above = (FileStep("delete", {"root": "a", "path": "d"}),)
     other = (FileStep("truncate", {"root": "a", "path": "saved", "size": 0}),)
     before = (put, opened, saved)
-    assert [in_use(machine, one, before) for one in (edit, moved, above, other)] == [True, True, True, False]
-    assert not in_use(machine, edit, (put, saved))
-    assert not in_use(machine, edit, (opened,))
+    assert [edits_file_in_use(machine, one, before) for one in (edit, moved, above, other)] == [True, True, True, False]
+    assert not edits_file_in_use(machine, edit, (put, saved))
+    assert not edits_file_in_use(machine, edit, (opened,))
 
 
 def test_a_file_that_a_backend_writes_in_its_own_way_keeps_a_name_under_which_it_is_decoded() -> None:
@@ -86,9 +88,11 @@ def test_a_file_that_a_backend_writes_in_its_own_way_keeps_a_name_under_which_it
     link = [(file_step("link", "a", path="copy", target="meta.pkl", symbolic=False),)]
     pointed = [(file_step("link", "a", path="copy", target="meta.pkl", symbolic=True),)]
     free, decode = {"meta.pkl"}, {"*.pkl": "pickle2", "*.z": "npz"}
-    assert [exposed(one, free, decode) for one in (renamed("meta.pkl", "META.PKL"), link)] == [True, True]
-    assert exposed(renamed("meta.pkl", "other.pkl", "plain"), free, decode)
-    assert exposed(renamed("meta.pkl", "archive.z"), free, decode)  # another codec compares what this one unfolds
+    assert [file_is_exposed(one, free, decode) for one in (renamed("meta.pkl", "META.PKL"), link)] == [True, True]
+    assert file_is_exposed(renamed("meta.pkl", "other.pkl", "plain"), free, decode)
+    assert file_is_exposed(
+        renamed("meta.pkl", "archive.z"), free, decode
+    )  # another codec compares what this one unfolds
     fine = (renamed("meta.pkl", "other.pkl"), renamed("meta.pkl", "x", "meta.pkl"), renamed("data", "META"), pointed)
-    assert not any(exposed(one, free, decode) for one in fine)
-    assert not exposed(renamed("data", "meta.pkl"), free, decode)
+    assert not any(file_is_exposed(one, free, decode) for one in fine)
+    assert not file_is_exposed(renamed("data", "meta.pkl"), free, decode)

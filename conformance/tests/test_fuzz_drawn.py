@@ -18,11 +18,11 @@ from conformance.contract.functions import registry_functions
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING
-from conformance.trial.fuzz.input_listings import listed
+from conformance.trial.fuzz.input_listings import leaf_variants
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Places, Vocabulary, seeds_of
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, InputPlaces, Vocabulary, seeds_of
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import ABSENT, Place, at, degenerates, places, put
 
@@ -44,7 +44,7 @@ NATIVE: dict[str, Any] = {
     "kind": "a",
     "grid": np.ones((2, 2), dtype=np.float32),
 }
-WORDS = Vocabulary((64,), ("word",), {}, Places(INPUTS))
+WORDS = Vocabulary((64,), ("word",), {}, InputPlaces(INPUTS))
 
 
 def values(type_: Type, value: Any, optional: bool = False) -> list[Any]:
@@ -108,7 +108,7 @@ def test_what_may_be_absent_is_left_out_once_and_what_is_absent_is_there_and_emp
 
 
 def test_a_list_of_degenerate_inputs_begins_with_the_first_value_of_every_leaf() -> None:
-    whole = list(listed(Places(INPUTS), [NATIVE]))
+    whole = list(leaf_variants(InputPlaces(INPUTS), [NATIVE]))
     leaves = {place.key for place in places(INPUTS, NATIVE)}
     first = whole[: 2 * len(leaves)]
     assert any("note" in one for one in first)
@@ -121,7 +121,7 @@ def test_parts_of_a_canonical_item_are_leaves_too_and_digests_inside_are_made_ri
     header = {"run": "r", "t": 5}
     blob = encode_canonical([header, hashlib.sha256(encode_canonical(header)).digest()])
     type_ = Struct((Field("blob", Scalar("bytes")),))
-    made = [one["blob"] for one in listed(Places(type_), [{"blob": blob}])]
+    made = [one["blob"] for one in leaf_variants(InputPlaces(type_), [{"blob": blob}])]
     other = {"run": "r", "t": 2**63}
     assert encode_canonical([other, hashlib.sha256(encode_canonical(other)).digest()]) in made
 
@@ -182,7 +182,7 @@ def test_a_text_with_nul_lies_where_it_does_with_another_control_character() -> 
     context = {"t": 1, "rank": 0, "failure_operator": "a\0b", "replay_token": bytes(32), "diagnostics": {}}
     native = {"code_id": "QUEUE_TIMEOUT", "context": context}
     without = {**native, "context": {**context, "failure_operator": "a"}}
-    bounds = Bounds(contract)
+    bounds = InputLimits(contract)
     assert bounds.side(native) == bounds.side(without)
 
 
@@ -200,7 +200,7 @@ def test_a_later_run_knows_the_sides_of_the_same_inputs(monkeypatch: pytest.Monk
     monkeypatch.setenv("TALLY_CACHE", str(tmp_path / "cache"))
     contract = shipped_library().contracts["UML_OS.Checkpoint.Serialize_v1"]
     known: list[dict[str, Any]] = [{"header": {"tenant_id": "t"}}, {"header": {"run": 1.5}}, {"header": {}}]
-    first = Bounds(contract).recall()
+    first = InputLimits(contract).recall()
     sides = [first.side(native) for native in known]
     first.side({"header": {"run": float("nan")}})
     first.keep()
@@ -208,12 +208,12 @@ def test_a_later_run_knows_the_sides_of_the_same_inputs(monkeypatch: pytest.Monk
     def asked(*_: object) -> int:
         raise AssertionError("asked again")
 
-    later = Bounds(contract).recall()
-    monkeypatch.setattr(Bounds, "_side", asked)
+    later = InputLimits(contract).recall()
+    monkeypatch.setattr(InputLimits, "_side", asked)
     assert [later.side(native) for native in known] == sides
-    fewer = Bounds(replace(contract, requires=contract.requires[1:])).recall()
+    fewer = InputLimits(replace(contract, requires=contract.requires[1:])).recall()
     over = replace(contract.environment, over=(registry_functions({})[0].over,))
-    coded = Bounds(replace(contract, environment=over)).recall()
+    coded = InputLimits(replace(contract, environment=over)).recall()
     unknown: list[dict[str, Any]] = [{"header": {"run": float("nan")}}, {"header": {"t": 1}}]
     for bounds, native in (*((later, one) for one in unknown), (fewer, known[0]), (coded, known[0])):
         with pytest.raises(AssertionError, match="asked again"):

@@ -18,10 +18,18 @@ from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
 from conformance.tests.counter_spec import NAME, load
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots, ranked
-from conformance.trial.fuzz.file_listings import calls_of_each_input, layout_of, left_elsewhere
-from conformance.trial.fuzz.file_parts import Reading, lacking, lengthened, maps_of, parts_of, tells, told_together
-from conformance.trial.fuzz.program import behind_another, steps_of, to_the_end
+from conformance.trial.fuzz.file_example import Base, Example, ExampleFiles, Snapshots, ranked
+from conformance.trial.fuzz.file_listings import calls_of_each_input, files_of_other_calls, layout_of
+from conformance.trial.fuzz.file_parts import (
+    ReferenceProbe,
+    files_read_together,
+    lacking,
+    lengthened,
+    maps_of,
+    parts_of,
+    reports_problems,
+)
+from conformance.trial.fuzz.program import after_another_handle, needed_turns, steps_of
 from conformance.trial.fuzz.program_draw import Pool, pool_of
 from conformance.trial.fuzz.program_listings import ended
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
@@ -48,8 +56,8 @@ def case(operator: str, *calls: tuple[str, str, Expected], slug: str = "one", be
     return Case(f"{operator}::{slug}::trace", operator, slug, "", (), (), "quick", (*before, *steps))
 
 
-def formed(form: FileFormat, place: str, item: Any) -> Formed:
-    return Formed(form, place, (place,), {"whole": item})
+def formed(form: FileFormat, place: str, item: Any) -> ExampleFiles:
+    return ExampleFiles(form, place, (place,), {"whole": item})
 
 
 @dataclass
@@ -66,12 +74,12 @@ class Spoken:
         return Transcript(tuple(Exchange(one.name, one.operator, one.inputs, self.answer(edits)) for one in calls))
 
 
-def reading(answer: Callable[[str], Observed]) -> tuple[Reading, Spoken]:
+def reading(answer: Callable[[str], Observed]) -> tuple[ReferenceProbe, Spoken]:
     spoken = Spoken(answer)
-    return Reading(spoken), spoken  # type: ignore[arg-type]
+    return ReferenceProbe(spoken), spoken  # type: ignore[arg-type]
 
 
-def seen_of(one: Case, contents: Mapping[str, bytes], *items: Formed) -> Snapshots:
+def seen_of(one: Case, contents: Mapping[str, bytes], *items: ExampleFiles) -> Snapshots:
     """What a walk found before every call of a case, which was answered with nothing."""
     sizes = {path: len(data) for path, data in contents.items()}
     calls = [step.name for step in one.steps if isinstance(step, CallStep)]
@@ -152,12 +160,12 @@ def test_owned_names_are_planted_in_folders_that_a_call_does_not_name() -> None:
     here = case(PROVIDER, ("open", "Pipeline.Provider.Open", FINE))
     there = (case(PROVIDER, ("other", "Pipeline.Provider.Open", FINE), slug="there"), Snapshots())
     there[1].after_calls["other"] = {"b": frozenset({"queue", "queue/val", "queue/val/1-0-1.npz"})}
-    (found,) = left_elsewhere(contract(PROVIDER), codebook_of(shipped_library()), [there], [here])
+    (found,) = files_of_other_calls(contract(PROVIDER), codebook_of(shipped_library()), [there], [here])
     assert said([found], "path") == ["queue/.tmp-left", "queue/val/.tmp-left"]
     assert [step.name for step in found.steps if isinstance(step, CallStep)] == ["open"]
     put = FileStep("put", {"root": "a", "path": "queue/val", "text": "no folder"})
     blocked = case(PROVIDER, ("open", "Pipeline.Provider.Open", FINE), before=[put])
-    (found,) = left_elsewhere(contract(PROVIDER), codebook_of(shipped_library()), [there], [blocked])
+    (found,) = files_of_other_calls(contract(PROVIDER), codebook_of(shipped_library()), [there], [blocked])
     assert said([found], "path") == ["queue/.tmp-left"]
 
 
@@ -190,7 +198,7 @@ def test_two_edits_that_are_told_of_apart_are_made_together() -> None:
     asked, _ = reading(answer)
     seen = seen_of(one, {"meta.pkl": b".", "other/meta.pkl": b"."}, item, batch)
     seen.note(Transcript(tuple(Exchange(name, OPEN, {}, answer("")) for name in ("open", "stats"))))
-    found = list(told_together(contract(CONSUMER), codebook_of(shipped_library()), [(one, seen)], asked))
+    found = list(files_read_together(contract(CONSUMER), codebook_of(shipped_library()), [(one, seen)], asked))
     behind = [[step.name for step in pair.behind if isinstance(step, CallStep)] for pair in found]
     assert behind == [["open", "stats"], ["stats"]]
     assert all("whole.info extra" in str(pair.told) and "backup" in str(pair.told) for pair in found)
@@ -199,8 +207,8 @@ def test_two_edits_that_are_told_of_apart_are_made_together() -> None:
 
 def test_who_answers_no_list_has_nothing_to_tell_beside_the_answer() -> None:
     library = codebook_of(shipped_library())
-    assert tells(library[STATS].contract)
-    assert not tells(library["Pipeline.Consumer.SetBatchSize"].contract)
+    assert reports_problems(library[STATS].contract)
+    assert not reports_problems(library["Pipeline.Consumer.SetBatchSize"].contract)
 
 
 # -- the only handle
@@ -227,10 +235,10 @@ def test_every_operation_is_asked_with_the_only_handle_once_it_has_ended() -> No
 def test_what_is_told_of_an_ended_handle_is_its_beginning_its_end_and_the_call() -> None:
     (program,) = ended(pool())
     last = max(k for k, turn in enumerate(program) if turn.operator.endswith("Read"))
-    short = to_the_end(program, last, pool().codebook)
+    short = needed_turns(program, last, pool().codebook)
     assert [turn.operator.removeprefix("Counter.") for turn in short] == ["Open", "Close", "Read"]
     assert steps_of(short, pool().codebook)[-1].inputs["handle"] == {"from": "open-1.handle"}
-    assert [turn.handle for turn in behind_another(short)] == [None, None, 1, 1]
+    assert [turn.handle for turn in after_another_handle(short)] == [None, None, 1, 1]
 
 
 # -- files of torch.save

@@ -16,7 +16,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.draw import DRAWN, GROWN
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, Bounds
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits
 from conformance.trial.generator import generator_of, known_generators
 from conformance.vectors.leaf import spots
 
@@ -35,7 +35,7 @@ def test_generated_inputs_are_well_typed_and_mostly_accepted(operator: str) -> N
         made = [one["inputs"] for one in made]
     for native in made:
         forms.inputs.from_native(native)
-    bounds = Bounds(forms.contract)
+    bounds = InputLimits(forms.contract)
     accepted = sum(bounds.side(native) == ACCEPTED for native in made)
     assert accepted >= 0.9 * len(made)
 
@@ -50,7 +50,7 @@ def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: st
     assert generator is not None
     assert generator.grown is not None
     made = list(generator.grown(Random(operator)))
-    bounds = Bounds(forms.contract)
+    bounds = InputLimits(forms.contract)
     assert [bounds.side(native, limited=False) for native in made] == [ACCEPTED] * len(made)
     for native in made:
         values = [spot.value for spot in spots(forms.contract.inputs, forms.inputs.from_native(native))]

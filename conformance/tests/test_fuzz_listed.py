@@ -12,11 +12,11 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.file_example import Snapshots
-from conformance.trial.fuzz.file_listings import inputs_at_limits, leftovers, losses, told_limits
+from conformance.trial.fuzz.file_listings import inputs_at_limits, leftovers, limits_in_words, losses
 from conformance.trial.fuzz.input_listings import is_version, near_versions, versions
 from conformance.trial.fuzz.near_bytes import item_in
 from conformance.trial.fuzz.refusals import competing
-from conformance.trial.fuzz.seed import Places
+from conformance.trial.fuzz.seed import InputPlaces
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
 from conformance.vectors.damage import RESHAPES, retyped
 
@@ -36,16 +36,16 @@ def test_each_part_of_a_known_version_is_moved_alone_and_none_is_negative() -> N
 def test_a_leaf_takes_what_lies_beside_the_versions_of_all_examples() -> None:
     type_ = Struct((Field("since", Scalar("string")), Field("name", Scalar("string"))))
     natives = [{"since": "1.0.0", "name": "a"}, {"since": "1.4.0", "name": "b"}]
-    found = [native["since"] for native in versions(Places(type_), natives, ["3.0.0", "word"])]
+    found = [native["since"] for native in versions(InputPlaces(type_), natives, ["3.0.0", "word"])]
     assert {"1.0.1", "1.4.1", "3.0.1"} <= {*found}
-    assert {native["name"] for native in versions(Places(type_), natives, [])} == {"a"}
+    assert {native["name"] for native in versions(InputPlaces(type_), natives, [])} == {"a"}
 
 
 def test_a_version_inside_a_canonical_item_is_changed_and_its_digest_made_right() -> None:
     inner = {"v": "1.1.0"}
     blob = encode_canonical([inner, hashlib.sha256(encode_canonical(inner)).digest()])
     type_ = Struct((Field("blob", Scalar("bytes")),))
-    found = [native["blob"] for native in versions(Places(type_), [{"blob": blob}], [])]
+    found = [native["blob"] for native in versions(InputPlaces(type_), [{"blob": blob}], [])]
     items = [item[0] for data in found if (item := item_in(data)) is not None]
     assert "1.1.1" in {item[0]["v"] for item in items}
     assert all(item[1] == hashlib.sha256(encode_canonical(item[0])).digest() for item in items)
@@ -93,8 +93,8 @@ def test_another_type_is_as_wide() -> None:
 
 
 def test_a_limit_that_is_told_is_met_from_both_sides_in_letters_of_each_width() -> None:
-    assert list(told_limits("No path, at most 1,024 bytes of UTF-8.")) == [(1024, "bytes")]
-    assert list(told_limits("At most 9 characters; at most 3 files.")) == [(9, "characters")]
+    assert list(limits_in_words("No path, at most 1,024 bytes of UTF-8.")) == [(1024, "bytes")]
+    assert list(limits_in_words("At most 9 characters; at most 3 files.")) == [(9, "characters")]
     type_ = Struct((Field("name", Scalar("string"), doc="At most 7 bytes."), Field("free", Scalar("string"))))
     names = [inputs["name"] for inputs in inputs_at_limits(type_, {"name": "x", "free": "y"})]
     sizes = {(len(name), len(name.encode())) for name in names}

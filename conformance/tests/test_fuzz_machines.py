@@ -15,7 +15,7 @@ from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library, load_library
-from conformance.report.failure import Tried, facts_of, plain
+from conformance.report.failure import Reproduction, facts_of, plain_lines
 from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.small_spec import SHIPPED
@@ -24,7 +24,7 @@ from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.operator import SEEN_ONCE
-from conformance.trial.fuzz.program import Turn, without
+from conformance.trial.fuzz.program import ProgramCall, without_turns
 from conformance.vectors.build import build
 from conformance.vectors.case import Case
 from conformance.vectors.expand import expand
@@ -124,7 +124,7 @@ def test_an_answer_that_is_wrong_only_once_is_wrong() -> None:
 def test_the_report_prints_the_trace_line_by_line() -> None:
     result, _ = fuzzed("wraps")
     prose: Prose = {"requirements": {}, "rulings": {}, "clauses": {}}
-    printed = plain(facts_of(entry_of(result), prose, Tried("acme", "standard", "json")))
+    printed = plain_lines(facts_of(entry_of(result), prose, Reproduction("acme", "standard", "json")))
     assert f"trace       {SHORTEST['wraps'][0]}\n            {SHORTEST['wraps'][1]}\n" in printed
     assert "repeat      tally run --backend acme -k 'Counter?fuzz'" in printed
 
@@ -175,5 +175,10 @@ def test_a_backend_that_is_lost_is_an_error_with_its_trace() -> None:
 
 
 def test_what_hangs_on_a_handle_goes_with_the_turn_that_gave_it() -> None:
-    program = (Turn("Open", {}), Turn("Open", {}), Turn("Read", {}, handle=0), Turn("Read", {}, handle=1))
-    assert without(program, range(1)) == (Turn("Open", {}), Turn("Read", {}, handle=0))
+    program = (
+        ProgramCall("Open", {}),
+        ProgramCall("Open", {}),
+        ProgramCall("Read", {}, handle=0),
+        ProgramCall("Read", {}, handle=1),
+    )
+    assert without_turns(program, range(1)) == (ProgramCall("Open", {}), ProgramCall("Read", {}, handle=0))

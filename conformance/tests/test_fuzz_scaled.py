@@ -9,10 +9,10 @@ import numpy as np
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.input_listings import large, neighbours, related
+from conformance.trial.fuzz.input_listings import large, neighbours, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import Places
+from conformance.trial.fuzz.seed import InputPlaces
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import Place, degenerates
 
@@ -41,7 +41,7 @@ NATIVE: dict[str, Any] = {
 
 
 def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() -> None:
-    grown = {name: one for one in large(Places(INPUTS), [NATIVE]) for name in one if one[name] is not NATIVE[name]}
+    grown = {name: one for one in large(InputPlaces(INPUTS), [NATIVE]) for name in one if one[name] is not NATIVE[name]}
     assert set(grown) == {"name", "blob", "levels", "counts"}
     assert len(grown["name"]["name"]) == len(grown["blob"]["blob"]) == 2**20 + 1
     assert len(set(grown["levels"]["levels"])) > 4_000
@@ -50,7 +50,7 @@ def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() ->
 
 def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> None:
     items: list[dict[str, Any]] = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
-    grown = [one["item"] for one in large(Places(Struct((Field("item", Value()),))), items)]
+    grown = [one["item"] for one in large(InputPlaces(Struct((Field("item", Value()),))), items)]
     assert [type(one) for one in grown] == [dict, dict, dict]
     assert len(grown[0]) == 5_001
     assert len(grown[1]["a"]) == 2**20 + 1
@@ -58,7 +58,7 @@ def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> Non
 
 
 def test_numbers_that_meet_are_moved_together_and_one_beside_the_other() -> None:
-    (moved,) = related(Places(INPUTS), [NATIVE])
+    (moved,) = pair_variants(InputPlaces(INPUTS), [NATIVE])
     pairs = {(one["counts"]["k"], one["size"]) for one in moved}
     for scale in (2**53, 2**63):
         assert {(scale, scale), (scale + 1, scale), (scale, scale + 1)} <= pairs
@@ -85,7 +85,7 @@ def test_two_elements_of_a_tensor_and_two_of_a_list_become_one_number_in_fewer_b
         (Field("ids", Tensor("int32")), Field("rates", Tensor("float64")), Field("levels", ListOf(Scalar("uint64"))))
     )
     native: dict[str, Any] = {"ids": np.arange(3, dtype="int32"), "rates": np.zeros(2), "levels": [1, 2, 3, 4]}
-    found = list(neighbours(Places(type_), [native]))
+    found = list(neighbours(InputPlaces(type_), [native]))
     ids = {tuple(one["ids"].tolist()) for one in found}
     assert {(2**24 + 1, 2**24, 2), (2**24, 2**24 + 1, 2), (0, 2**24 + 1, 2**24), (2**16, 0, 2), (0, 2**16, 2)} <= ids
     assert any(one["rates"][0] > one["rates"][1] == 1.0 for one in found)

@@ -14,7 +14,7 @@ from conformance.codec.cbor import encode_canonical
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.seed import printed
-from conformance.trial.fuzz.shrink import Choices, in_steps, remade, simpler, smallest
+from conformance.trial.fuzz.shrink import RecordedChoices, in_steps, random_remade, simpler, smallest_example
 from conformance.trial.generator import known_generators
 
 PART = Struct((Field("size", Scalar("uint32")), Field("name", Scalar("string"), optional=True)))
@@ -42,11 +42,11 @@ VALUES: tuple[tuple[Type, Any, Any], ...] = (
 
 
 def small(type_: Type, value: Any, is_wrong: Callable[[Any], bool], most: int = 3000) -> Any:
-    return smallest(value, in_steps(partial(simpler, type_)), is_wrong, most)
+    return smallest_example(value, in_steps(partial(simpler, type_)), is_wrong, most)
 
 
-def shrunk(choices: Choices, is_wrong: Callable[[Any], bool]) -> Any:
-    return smallest(None, [lambda _: choices], is_wrong)
+def shrunk(choices: RecordedChoices, is_wrong: Callable[[Any], bool]) -> Any:
+    return smallest_example(None, [lambda _: choices], is_wrong)
 
 
 @pytest.mark.parametrize(("type_", "value", "simplest"), VALUES)
@@ -108,7 +108,7 @@ def test_what_a_generator_made_is_made_again_by_its_choices(name: str) -> None:
         again.append(printed(one))
         return False
 
-    shrunk(remade(make, 7), is_wrong)
+    shrunk(random_remade(make, 7), is_wrong)
     assert again == [printed(make(Random(7)))]
 
 
@@ -120,7 +120,7 @@ def test_what_a_generator_makes_is_made_small_as_a_whole() -> None:
         return max(int(table["row_count"]) for table in native["database"]["tables"])
 
     number = next(n for n in range(99) if rows(make(Random(n))) > 4)
-    found = shrunk(remade(make, number), lambda native: rows(native) > 1)
+    found = shrunk(random_remade(make, number), lambda native: rows(native) > 1)
     assert rows(found) == 2
-    assert printed(found) == printed(shrunk(remade(make, number), lambda native: rows(native) > 1))
+    assert printed(found) == printed(shrunk(random_remade(make, number), lambda native: rows(native) > 1))
     assert len(printed(found)) < len(printed(make(Random(number)))) / 2

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.codec.form import form_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.lint.corruption import alike, corruptions
+from conformance.lint.corruption import corruptions, same_shape
 
 CURSOR = Struct((Field("epoch", Scalar("uint64")), Field("global_index", Scalar("uint64"))), "cursor")
 SAMPLES: list[tuple[Type, Any]] = [
@@ -111,7 +111,7 @@ PAIR = np.array([1, 2], dtype=np.int32)
     ],
 )
 def test_arrays_are_alike_in_dtype_shape_and_bytes(one: Any, other: Any, expected: bool) -> None:
-    assert alike(one, other) is expected
+    assert same_shape(one, other) is expected
 
 
 def test_lists_of_structs_with_arrays_are_torn() -> None:

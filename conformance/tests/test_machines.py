@@ -16,7 +16,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import lint, rule_with
-from conformance.lint.rule import Subject, subject_of
+from conformance.lint.rule import LintTarget, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.lint_faults import faults, outcomes
@@ -26,8 +26,8 @@ from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.build import Built, build, check, regenerate
-from conformance.vectors.case import Asked, FileStep, Question
+from conformance.vectors.build import BuiltCorpus, build, check, regenerate
+from conformance.vectors.case import FileStep, Question, QuestionCall
 from conformance.vectors.expand import expand
 from conformance.vectors.freeze import freeze
 
@@ -38,12 +38,12 @@ def library() -> Library:
 
 
 @cache
-def built() -> Built:
+def built() -> BuiltCorpus:
     made, _ = build(library(), reference=backend(library().suite.root))
     return made
 
 
-def subject() -> Subject:
+def subject() -> LintTarget:
     return subject_of(library(), built().corpus, built().lock)
 
 
@@ -130,13 +130,13 @@ def test_the_traces_of_a_machine_come_from_its_contract_alone() -> None:
 
 def test_a_tour_gives_an_operation_one_example_after_the_other() -> None:
     """Pushing one value over and over does not tell a stack from a queue."""
-    steps = [step for step in derived()["tour-1"].steps if isinstance(step, Asked)]
+    steps = [step for step in derived()["tour-1"].steps if isinstance(step, QuestionCall)]
     given = [step.inputs["by"] for step in steps if step.operator.endswith("Increment") and "by" in step.inputs]
     assert given[0] != given[1]
 
 
 def test_a_derived_trace_reads_and_closes_after_what_it_shows() -> None:
-    steps = [step for step in derived()["decrement-refused-no-underflow"].steps if isinstance(step, Asked)]
+    steps = [step for step in derived()["decrement-refused-no-underflow"].steps if isinstance(step, QuestionCall)]
     assert [(step.name, step.inputs) for step in steps] == [
         ("open-1", {"limit": "3"}),
         ("decrement-2", {"handle": {"from": "open-1.handle"}}),

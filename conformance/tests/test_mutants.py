@@ -32,7 +32,7 @@ from conformance.trial.kill_matrix import (
     read_matrix,
     undeclared_classes,
 )
-from conformance.trial.mutants import Footprints, Reach, footprints, measure_matrix, reach_of
+from conformance.trial.mutants import CoveredFunctions, MutantScope, footprints, measure_matrix, reach_of
 
 WRONG = "draw-before-increment"
 SMALL = ("control", WRONG)
@@ -307,7 +307,7 @@ def test_cases_are_counted_by_the_mutants_they_kill() -> None:
 
 
 def test_a_case_without_a_footprint_and_a_function_that_runs_once_count_as_run() -> None:
-    taken = Footprints({"a": frozenset({"f:1"})}, frozenset({"g:1"}))
+    taken = CoveredFunctions({"a": frozenset({"f:1"})}, frozenset({"g:1"}))
     assert taken.runs("a", frozenset({"f:1"}))
     assert not taken.runs("a", frozenset({"h:1"}))
     assert taken.runs("a", frozenset({"g:1"}))
@@ -316,7 +316,7 @@ def test_a_case_without_a_footprint_and_a_function_that_runs_once_count_as_run()
 
 def test_a_mutant_that_does_not_say_what_it_changes_is_asked_every_case_in_reach() -> None:
     cases = cases_of(EMIT)
-    assert Reach(frozenset({EMIT}), functions=None).of(cases, Footprints({}, frozenset())) == list(cases)
+    assert MutantScope(frozenset({EMIT}), functions=None).of(cases, CoveredFunctions({}, frozenset())) == list(cases)
 
 
 @pytest.mark.parametrize("id_", ["emit-boolean-as-number", "emit-negative-number"])

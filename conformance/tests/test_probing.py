@@ -12,9 +12,9 @@ from conformance.backend.outcome import Crash, Lost, ObservedResult
 from conformance.codec.cbor import decode, encode_canonical
 from conformance.tests.mutant_results import codebook, quick_cases
 from conformance.trial.client import Client
-from conformance.trial.mutant_interview import Failing, Probing
+from conformance.trial.mutant_interview import FailingQuestion, MutantProbe
 from conformance.trial.neighbourhood import AnySteps, cost, in_turns
-from conformance.vectors.case import Asked, CallStep, FileStep
+from conformance.vectors.case import CallStep, FileStep, QuestionCall
 from conformance.vectors.compact import expanded, recipe
 from conformance.vectors.exchange import Exchange, Transcript, codec_of
 from conformance.vectors.filecodec import encode_file
@@ -48,13 +48,13 @@ class Answering:
 
 
 def question(**changes: str) -> AnySteps:
-    return (Asked("call", MAP, {**INPUTS, **changes}),)
+    return (QuestionCall("call", MAP, {**INPUTS, **changes}),)
 
 
 def alike(backend: Mistake, mutant: Mistake, *others: AnySteps) -> bool:
-    right, failing = Answering(lambda inputs: 0), [Failing(question(), "", "g")]
+    right, failing = Answering(lambda inputs: 0), [FailingQuestion(question(), "", "g")]
     asked = [cast(Client, one) for one in (Answering(backend), right, Answering(mutant))]
-    return Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], others)
+    return MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], others)
 
 
 def size(inputs: Mapping[str, Any]) -> int:
@@ -75,21 +75,21 @@ DECODE = "UML_OS.Data.DecodeCursors_v1"
 SOURCE = {"kind": "tokens", "tokens": [0], "on_end": "wrap"}
 
 
-def of_count(count: int) -> Asked:
-    return Asked("call", OPEN, {"source": SOURCE, "rank": 0, "world_size": 1, "cms_frequencies": ["2"] * count})
+def of_count(count: int) -> QuestionCall:
+    return QuestionCall("call", OPEN, {"source": SOURCE, "rank": 0, "world_size": 1, "cms_frequencies": ["2"] * count})
 
 
-def of_long_count(count: int) -> Asked:
+def of_long_count(count: int) -> QuestionCall:
     inputs = {**of_count(1).inputs, "cms_frequencies": recipe("numbers", count, start="2", step=0)}
-    return Asked("call", OPEN, inputs)
+    return QuestionCall("call", OPEN, inputs)
 
 
-def of_bytes(count: int) -> Asked:
-    return Asked("call", DECODE, {"cursors_cbor": "ab" * count})
+def of_bytes(count: int) -> QuestionCall:
+    return QuestionCall("call", DECODE, {"cursors_cbor": "ab" * count})
 
 
-def of_number(count: int) -> Asked:
-    return Asked("call", MAP, {**INPUTS, "block_size": str(count)})
+def of_number(count: int) -> QuestionCall:
+    return QuestionCall("call", MAP, {**INPUTS, "block_size": str(count)})
 
 
 def measured(inputs: Mapping[str, Any]) -> int:
@@ -112,7 +112,7 @@ def off_by(number: int, limit: int) -> Mistake:
     ids=["count", "longer-count", "recipe", "bytes", "more-bytes", "integer"],
 )
 def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
-    ask: Callable[[int], Asked], limit: int, number: int
+    ask: Callable[[int], QuestionCall], limit: int, number: int
 ) -> None:
     first = limit + 1 if number > 0 else limit
     off_by_one = 1 if number > 0 else -1
@@ -120,7 +120,7 @@ def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
     def told(backend: int, mutant: int) -> bool:
         mistakes = (off_by(backend, limit), lambda inputs: 0, off_by(mutant, limit))
         asked = [cast(Client, Answering(one)) for one in mistakes]
-        return not Probing(codebook(), asked[0], asked[1], [Failing((ask(first),))], ()).alike(asked[2], ())
+        return not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion((ask(first),))], ()).alike(asked[2], ())
 
     assert told(number, off_by_one)
     assert told(off_by_one, number)
@@ -129,11 +129,11 @@ def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
 
 
 def test_a_limit_far_from_the_failing_call_is_looked_for_until_it_is_exact() -> None:
-    right, failing = Answering(lambda inputs: 0), [Failing((of_number(1500),))]
+    right, failing = Answering(lambda inputs: 0), [FailingQuestion((of_number(1500),))]
     for limit, other, same in ((2001, 2004, False), (2004, 2001, False), (2001, 2001, True)):
         backend, mutant = (Answering(off_by(one - 1000, 1000)) for one in (limit, other))
         asked = [cast(Client, one) for one in (backend, right, mutant)]
-        assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
+        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
 
 
 class Reading(Answering):
@@ -154,11 +154,11 @@ def test_a_limit_on_a_number_in_a_file_is_looked_for_too(number: int) -> None:
     held = limit + 1 if number > 0 else limit
     data = encode_canonical([held, hashlib.sha256(encode_canonical(held)).digest()])
     put = FileStep("put", {"root": "a", "path": "saved", "bytes": data.hex()})
-    failing = [Failing((put, *question()), "call")]
+    failing = [FailingQuestion((put, *question()), "call")]
     for other, same in ((number, True), (1 if number > 0 else -1, False)):
         mistakes = (off_by(number, limit), lambda inputs: 0, off_by(other, limit))
         asked = [cast(Client, Reading(one)) for one in mistakes]
-        assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
+        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
 
 
 def test_a_mistake_that_hangs_on_a_leaf_more_is_another_mistake() -> None:
@@ -179,7 +179,7 @@ def test_numbers_that_meet_at_a_limit_move_together() -> None:
     backend, right = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"]), Answering(lambda inputs: 0)
     nearly = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"] and size(inputs) < 100)
     asked = [cast(Client, one) for one in (backend, right, nearly)]
-    assert not Probing(codebook(), asked[0], asked[1], [Failing(question(**equal))], ()).alike(asked[2], ())
+    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(question(**equal))], ()).alike(asked[2], ())
 
 
 def test_frozen_cases_that_the_run_left_out_are_asked() -> None:
@@ -191,7 +191,7 @@ def test_frozen_cases_that_the_run_left_out_are_asked() -> None:
 
 def test_a_backend_is_asked_once_for_all_mutants() -> None:
     backend, right = Answering(lambda inputs: size(inputs) > 1000), Answering(lambda inputs: 0)
-    probing = Probing(codebook(), cast(Client, backend), cast(Client, right), [Failing(question())], ())
+    probing = MutantProbe(codebook(), cast(Client, backend), cast(Client, right), [FailingQuestion(question())], ())
     one, other = (cast(Client, Answering(lambda inputs: size(inputs) > 1000)) for _ in range(2))
     assert probing.alike(one, ())
     before = backend.asked
@@ -204,20 +204,20 @@ def test_values_of_other_cases_are_tried_at_the_same_leaf() -> None:
     seeds = {step.inputs["epoch_seed"] for case in cases for step in case.steps if isinstance(step, CallStep)}
     rare = next(seed for seed in sorted(seeds - {INPUTS["epoch_seed"]}) if len(set(seed)) > 8)
     first = [one for one in cases if any(getattr(step, "inputs", {}).get("epoch_seed") == rare for step in one.steps)]
-    right, failing = Answering(lambda inputs: 0), [Failing(question())]
+    right, failing = Answering(lambda inputs: 0), [FailingQuestion(question())]
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["epoch_seed"] == rare))
     asked = [cast(Client, one) for one in (backend, right, mutant)]
-    assert Probing(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ())
-    assert not Probing(codebook(), asked[0], asked[1], failing, first[:1]).alike(asked[2], ())
+    assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ())
+    assert not MutantProbe(codebook(), asked[0], asked[1], failing, first[:1]).alike(asked[2], ())
 
 
 def test_a_trace_is_asked_whole_with_one_call_changed() -> None:
-    steps: AnySteps = (Asked("first", MAP, INPUTS), Asked("second", MAP, {**INPUTS, "local_pos": "6"}))
+    steps: AnySteps = (QuestionCall("first", MAP, INPUTS), QuestionCall("second", MAP, {**INPUTS, "local_pos": "6"}))
     right = Answering(lambda inputs: 0)
     # The first call's leaf shows it, though the second one failed.
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["block_id"] == "4"))
     asked = [cast(Client, one) for one in (backend, right, mutant)]
-    assert not Probing(codebook(), asked[0], asked[1], [Failing(steps, "second")], ()).alike(asked[2], ())
+    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(steps, "second")], ()).alike(asked[2], ())
 
 
 def test_questions_are_taken_by_turns_until_they_have_cost_the_budget() -> None:

@@ -16,7 +16,7 @@ import pytest
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.main import status_of
 from conformance.tests.processes import ROOT
-from conformance.trial.forked import Partner
+from conformance.trial.forked import WorkerProcess
 
 pytest_plugins = ["pytester"]
 
@@ -160,7 +160,7 @@ def test_a_child_that_failed_before_it_was_asked_says_why() -> None:
         raise BackendNotFound("no such program")
 
     before = set(multiprocessing.active_children())
-    partner = Partner(refused)
+    partner = WorkerProcess(refused)
     while set(multiprocessing.active_children()) - before:
         time.sleep(0.01)
     with pytest.raises(BackendNotFound, match="no such program"):

@@ -17,7 +17,7 @@ import pytest
 from junitparser.xunit2 import JUnitXml
 from markdown_it import MarkdownIt
 
-from conformance.report.record import Record, digest_of_record, encode_record, judged, read_record
+from conformance.report.record import Record, digest_of_record, encode_record, read_record, record_with_verdict
 from conformance.report.writer import FORMATS, page
 from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passed, record
 from conformance.trial.check import Difference, Kind, KnownFailure, Result, Verdict
@@ -52,7 +52,9 @@ def red(**changes: Any) -> Record:
     results = (hostile, clause, failed(MAP, "late"), lost(MAP, "boom"), *good, ABSENT)
     made = record(*results, backend=HOSTILE, expected_failures=(EXCUSE,), unattributed=(HOSTILE,), **changes)
     clauses = {f"{MAP}/in-range": {"text": HOSTILE, "place": "spec/data/Map_v1.yaml:40:5"}}
-    return read_record(encode_record(judged({**made.members, "prose": {**made["prose"], "clauses": clauses}})))
+    return read_record(
+        encode_record(record_with_verdict({**made.members, "prose": {**made["prose"], "clauses": clauses}}))
+    )
 
 
 GREEN = record(passed(MAP, "a"), passed(BATCH, "b"), ABSENT)

@@ -24,8 +24,8 @@ from conformance.report.html_tables import (
     expected_failures,
     inert,
     matrix_of,
-    parting_rows,
     proof_of,
+    sequence_difference_rows,
     time_rows,
     unasked_operators,
     undeclared,
@@ -254,7 +254,7 @@ def test_observations_of_another_form_are_left_out(odd: dict[str, Any]) -> None:
 
 
 def test_the_histogram_counts_where_sequences_part() -> None:
-    (row,) = parting_rows(record(sequence(39, 40), summed(0, 1, 64), failed(MAP, "number", call=None)))
+    (row,) = sequence_difference_rows(record(sequence(39, 40), summed(0, 1, 64), failed(MAP, "number", call=None)))
     assert (row["operator"], row["sequences"]) == (BATCH, 2)
     assert [k for k, count in enumerate(row["bins"]) if count] == [0, 19]
 

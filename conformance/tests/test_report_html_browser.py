@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.report.html import html_page
-from conformance.report.html_tables import Proof, Untested
+from conformance.report.html_tables import SuiteStrength, UntestedRequirement
 from conformance.report.record import Record
 from conformance.tests.browser import Opened, opened
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
@@ -25,14 +25,14 @@ OBSERVED = {
     "crash_states": {f"{MAP}%two-files": {"kill": {"total": 9, "tried": 9, "bad": 0}}},
     "stderr": {f"{MAP}::tail-blocks::boom": "Traceback\nboom"},
 }
-PROOF = Proof(
+PROOF = SuiteStrength(
     kills={"frozen vectors": PassRate(9, 10)},
     floor={"echo": PassRate(0, 40)},
     limit=0.05,
     single_clauses=("ensures:Halve_v1#half",),
     single_mutants=1,
-    reference_only=(Untested("C52", "Traces stay the same.", "No operator is a kernel."),),
-    excluded=(Untested("Q1", "It is fast.", "Nothing measures it."),),
+    reference_only=(UntestedRequirement("C52", "Traces stay the same.", "No operator is a kernel."),),
+    excluded=(UntestedRequirement("Q1", "It is fast.", "Nothing measures it."),),
 )
 HOSTILE = [
     "<script>window.hit = 1</script>",

@@ -14,7 +14,7 @@ from checks.laws.checkpoint import READ
 from conformance.backend.driver import Call, Conversation, Driver
 from conformance.backend.outcome import BadAnswer, ObservedResult, RawResult, observe
 from conformance.backend.resolve import BackendCommand
-from conformance.cli.console import Complaint
+from conformance.cli.console import CommandError
 from conformance.cli.interview import pair_of
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
@@ -25,7 +25,7 @@ from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.trial import law
 from conformance.trial.law import LawBroken, law_root
-from conformance.vectors.case import Asked, FileStep, RestartStep, TreeStep
+from conformance.vectors.case import FileStep, QuestionCall, RestartStep, TreeStep
 from conformance.vectors.exchange import Transcript, exchanges
 from conformance.vectors.lock import contract_digest
 from conformance.vectors.temp_roots import Roots
@@ -59,15 +59,15 @@ class Keeper:
 '''
 
 STEPS = (
-    Asked("keep", KEEP, {"root": {"root": "a"}, "name": "x", "content": "0001"}),
+    QuestionCall("keep", KEEP, {"root": {"root": "a"}, "name": "x", "content": "0001"}),
     TreeStep("a", ".", {"*": "bytes"}),
     RestartStep(),
-    Asked("fetch", FETCH, {"root": {"root": "a"}, "name": "x"}),
-    Asked("open", OPEN, {}),
-    Asked("other", OPEN, {"root": {"root": "b"}}),
-    Asked("one", ADD, {"handle": {"from": "open.handle"}, "number": "1"}),
-    Asked("two", ADD, {"handle": {"from": "open.handle"}, "number": "2"}),
-    Asked("three", ADD, {"handle": {"from": "other.handle"}, "number": {"from": "two.total"}}),
+    QuestionCall("fetch", FETCH, {"root": {"root": "a"}, "name": "x"}),
+    QuestionCall("open", OPEN, {}),
+    QuestionCall("other", OPEN, {"root": {"root": "b"}}),
+    QuestionCall("one", ADD, {"handle": {"from": "open.handle"}, "number": "1"}),
+    QuestionCall("two", ADD, {"handle": {"from": "open.handle"}, "number": "2"}),
+    QuestionCall("three", ADD, {"handle": {"from": "other.handle"}, "number": {"from": "two.total"}}),
 )
 
 
@@ -277,7 +277,7 @@ def test_a_recorded_call_is_asked_in_a_fresh_root() -> None:
 def test_a_recorded_call_that_hangs_on_another_is_not_asked_alone() -> None:
     with (
         pair_of(codebook_of(shipped_library()), None, 30.0) as pair,
-        pytest.raises(Complaint, match="needs the answer of the step 'open'"),
+        pytest.raises(CommandError, match="needs the answer of the step 'open'"),
     ):
         pair.reference.answer("Stream.Position", {"handle": {"from": "open.handle"}})
 

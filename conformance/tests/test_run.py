@@ -15,7 +15,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial import runner
 from conformance.trial.check import Counts, Kind, KnownFailure, RunResult, Verdict
-from conformance.trial.options import RunOptions, Selection, Silence
+from conformance.trial.options import NoProgress, RunOptions, Selection
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.vectors.case import Accumulation, Case, RestartStep
 from conformance.vectors.corpus import load_corpus
@@ -195,7 +195,7 @@ def test_silence_costs_no_more_than_the_run_says() -> None:
     """A backend that is silent in one call out of three, wherever it is asked."""
     notes: list[str] = []
 
-    class Heard(Silence):
+    class Heard(NoProgress):
         def note(self, text: str) -> None:
             notes.append(text)
 

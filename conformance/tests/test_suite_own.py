@@ -15,7 +15,7 @@ from conformance.backend.mutant_copy import copy_digest, drop_copy, mutant_copy
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.contract.suite_file import bundled_suite, read_suite
-from conformance.pytest_checks import Bench
+from conformance.pytest_checks import CheckProcess
 from conformance.report.record import read_record
 from conformance.tests.released_suite import edit
 from conformance.trial.options import RunOptions
@@ -264,7 +264,7 @@ def test_a_run_has_the_suites_modules_in_other_processes(traps: Path) -> None:
 
 def test_the_plugin_imports_no_module_of_a_suite(traps: Path) -> None:
     suite = read_suite(Path.cwd())
-    bench = Bench(load_library(suite), load_corpus(suite), RunOptions())
+    bench = CheckProcess(load_library(suite), load_corpus(suite), RunOptions())
     law = f"{OPERATOR}#clamping-twice::value=0"
     assert law in {check.id for check in bench.collect().checks}
     assert bench.judge(law).verdict == "pass"

@@ -16,7 +16,7 @@ from conformance.codec.cbor import Tagged, encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.accumulate import Accumulated, accumulate, gap, inputs_of, random_number, window_of
+from conformance.vectors.accumulate import AccumulatedRun, accumulate, gap, inputs_of, random_number, window_of
 from conformance.vectors.case import Accumulation
 
 CHAIN = Accumulation(
@@ -50,9 +50,9 @@ def held(talk: Talk[Any], answer: Answer = walk, batches: list[int] | None = Non
         outcomes = [answer(call.inputs) for call in asked]
 
 
-def run(accumulation: Accumulation, codebook: Codebook, answer: Answer = walk, keep: Any = ()) -> Accumulated:
+def run(accumulation: Accumulation, codebook: Codebook, answer: Answer = walk, keep: Any = ()) -> AccumulatedRun:
     found = held(accumulate(accumulation, codebook, DIALECTS["json"], keep), answer)
-    assert isinstance(found, Accumulated)
+    assert isinstance(found, AccumulatedRun)
     return found
 
 

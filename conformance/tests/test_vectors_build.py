@@ -16,7 +16,7 @@ from conformance.contract.suite import Suite
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
-from conformance.vectors.build import Built, Checked, build, check, diff, regenerate
+from conformance.vectors.build import BuiltCorpus, Checked, build, check, diff, regenerate
 from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.governance import governance
 from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, Release, lock_text, read_lock, release
@@ -26,7 +26,7 @@ FILE = f"data/{OPERATOR}.json"
 GOLDEN = SMALL.replace("    why: Many steps.\n", "    why: Many steps.\n    profile: golden\n")
 
 
-def built(library: Library, **options: Any) -> Built:
+def built(library: Library, **options: Any) -> BuiltCorpus:
     made, _ = build(library, reference=backend(library.suite.root), **options)
     return made
 

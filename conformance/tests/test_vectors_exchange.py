@@ -16,13 +16,13 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.case import Asked, RestartStep
+from conformance.vectors.case import QuestionCall, RestartStep
 from conformance.vectors.exchange import Exchange, answered, exchanges, resolve, restarts
 
 STEPS = (
-    Asked("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),
+    QuestionCall("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),
     RestartStep(),
-    Asked("b", OPERATOR, {"place": {"from": "a.after"}, "width": 1}),
+    QuestionCall("b", OPERATOR, {"place": {"from": "a.after"}, "width": 1}),
 )
 ANSWER = RawResult({"visited": ["5"], "after": {"lap": "0", "at": "6"}})
 REFUSAL = Failure(1801, "CONTRACT_VIOLATION", {"failure_code": "CONTRACT_VIOLATION", "failure_operator": OPERATOR})

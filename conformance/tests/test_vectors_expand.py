@@ -10,7 +10,7 @@ import pytest
 from conformance.contract.source import MalformedContract, Problem
 from conformance.tests.small_spec import NAME
 from conformance.tests.vectors_walk import HEAD, OPERATOR, expanded
-from conformance.vectors.case import Asked, RestartStep
+from conformance.vectors.case import QuestionCall, RestartStep
 
 INTRO = "vectors:\n  - group: g\n    why: Because.\n    requirement: N01\n    base: start\n"
 
@@ -120,8 +120,8 @@ def test_a_trace_refers_to_what_earlier_steps_answered(tmp_path: Path) -> None:
     (question,) = expanded(tmp_path, INTRO + body)
     first, restart, second = question.steps
     assert isinstance(restart, RestartStep)
-    assert isinstance(first, Asked)
-    assert isinstance(second, Asked)
+    assert isinstance(first, QuestionCall)
+    assert isinstance(second, QuestionCall)
     assert (first.inputs["width"], second.inputs) == (1, {"place": {"from": "a.after"}, "width": 3})
 
 
@@ -150,7 +150,7 @@ CHAIN = """\
 
 def test_a_chain_is_unrolled_into_rounds_fed_by_the_first_of_the_round_before(tmp_path: Path) -> None:
     (question,) = expanded(tmp_path, INTRO + CHAIN)
-    names = [step.name if isinstance(step, Asked) else "restart" for step in question.steps]
+    names = [step.name if isinstance(step, QuestionCall) else "restart" for step in question.steps]
     assert names == [
         "round-1,width=1",
         "round-1,width=2",

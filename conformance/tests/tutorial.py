@@ -13,7 +13,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 _STATUS: Final = re.compile(r"  # exit status (\d+)\Z")
-Tally = Callable[[Sequence[str], Path], tuple[int, str, str]]  # the words of a command, and where; what it says
+StateCounts = Callable[[Sequence[str], Path], tuple[int, str, str]]  # the words of a command, and where; what it says
 
 
 def no_tally(words: Sequence[str], folder: Path) -> tuple[int, str, str]:
@@ -26,7 +26,7 @@ class Reader:
     """Follows a page in a folder as a reader does, who types what it shows; `differences` is what went otherwise."""
 
     folder: Path
-    tally: Tally = no_tally
+    tally: StateCounts = no_tally
     path: str = ""  # the file that was named last
     differences: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)  # what was run, and what it printed

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from conformance.backend.driver import RESTART, Call, Conversation, Restart, Talk
+from conformance.backend.driver import RESTART, Call, Conversation, RestartRequest, Talk
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import AmongBystanders, one_of_each_group, roots_in, with_looks
+from conformance.trial.bystanders import AmongBystanders, one_of_each_group, roots_in, with_harness_reads
 from conformance.trial.check import (
     Check,
     Difference,
@@ -21,10 +21,10 @@ from conformance.trial.check import (
     Result,
     Verdict,
     answer_of,
+    comparable_answer,
     lost,
     outcome_name,
-    shown,
-    walks_apart,
+    walk_failure,
 )
 from conformance.vectors.case import Case, Step, TreeStep
 from conformance.vectors.compact import holds_recipe
@@ -34,10 +34,10 @@ ALONE: Final = "the same steps, interleaved with themselves on another handle, g
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
 
 
-def by_turns(first: Talk[Transcript], second: Talk[Transcript]) -> Talk[tuple[Transcript, Transcript]]:
+def in_alternation(first: Talk[Transcript], second: Talk[Transcript]) -> Talk[tuple[Transcript, Transcript]]:
     """Two walks in one process, one call of the first after one of the second; they restart it together."""
     walks, found = [first, second], dict[int, Transcript]()
-    wishes: dict[int, Sequence[Call] | Restart] = {}
+    wishes: dict[int, Sequence[Call] | RestartRequest] = {}
 
     def go_on(k: int, outcomes: Any) -> None:
         wishes.pop(k, None)
@@ -50,9 +50,9 @@ def by_turns(first: Talk[Transcript], second: Talk[Transcript]) -> Talk[tuple[Tr
         go_on(k, None)
     while wishes:
         for k in range(2):
-            if not isinstance(wish := wishes.get(k, RESTART), Restart):
+            if not isinstance(wish := wishes.get(k, RESTART), RestartRequest):
                 go_on(k, (yield wish))
-        if wishes and all(isinstance(wish, Restart) for wish in wishes.values()):
+        if wishes and all(isinstance(wish, RestartRequest) for wish in wishes.values()):
             yield RESTART
             for k in list(wishes):
                 go_on(k, [])
@@ -93,14 +93,14 @@ class BehaviourRules:
             if not traces:
                 return None
             if contract.machine is not None:
-                return Conversation(key, lambda: self.talk_of_handles(contract, traces), alone=True)
-            return Conversation(key, lambda: self.talk_of_files(contract, traces), *self._processes(traces))
+                return Conversation(key, lambda: self.handle_conversation(contract, traces), alone=True)
+            return Conversation(key, lambda: self.file_conversation(contract, traces), *self._processes(traces))
         sample = sample_calls(contract, cases) if contract.purity == "pure" else []
         return Conversation(key, lambda: self.talk(contract, sample), alone=True, in_step=True) if sample else None
 
     def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
         """The conversation that asks one operator's cases again among files of others; None where none uses a root."""
-        traces = [with_looks(steps, {}) for steps in rooted_traces(contract, cases)]
+        traces = [with_harness_reads(steps, {}) for steps in rooted_traces(contract, cases)]
         check = behaviour_check(contract, "bystanders")
         rule = AmongBystanders(self.codebook, self.dialect, contract)
 
@@ -113,7 +113,7 @@ class BehaviourRules:
         """Whether the traces restart the process, and whether they may do so in step with others."""
         return any(map(restarts, traces)), all(may_share(steps, self.codebook) for steps in traces)
 
-    def talk_of_files(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
+    def file_conversation(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace twice, each time in fresh roots."""
         check = behaviour_check(contract, "io")
         parted: Result | None = None
@@ -121,11 +121,11 @@ class BehaviourRules:
         for steps in traces:
             first = yield from exchanges(steps, self.codebook, self.dialect)
             second = yield from exchanges(steps, self.codebook, self.dialect)
-            parted = parted or walks_apart(check, steps, first, second)
+            parted = parted or walk_failure(check, steps, first, second)
             made += [one for one in first.exchanges if one.operator == contract.operator]
         return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
 
-    def talk_of_handles(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
+    def handle_conversation(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace of a machine alone; then, in a new process, twice by turns, on two handles."""
         check = behaviour_check(contract, "handles")
         alone: list[Transcript] = []
@@ -135,9 +135,9 @@ class BehaviourRules:
         parted: Result | None = None
         for steps, before in zip(traces, alone, strict=True):
             twice = (exchanges(steps, self.codebook, self.dialect) for _ in range(2))
-            one, other = yield from by_turns(*twice)
-            parted = parted or walks_apart(check, steps, before, one, ALONE)
-            parted = parted or walks_apart(check, steps, one, other, APART)
+            one, other = yield from in_alternation(*twice)
+            parted = parted or walk_failure(check, steps, before, one, ALONE)
+            parted = parted or walk_failure(check, steps, one, other, APART)
         made = [exchange for walk in alone for exchange in walk.exchanges]
         return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
 
@@ -178,7 +178,7 @@ class BehaviourRules:
             Verdict.FAIL,
             outcome_name(later),
             message="the same call, asked again in another order or a fresh process, got another answer",
-            difference=Difference("answer", shown(first[k]), shown(later)),
+            difference=Difference("answer", comparable_answer(first[k]), comparable_answer(later)),
             call=FailedCall(contract.operator, sample[k].inputs, answer_of(later)),
         )
 
@@ -242,4 +242,4 @@ def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
 
 def same(left: Observed, right: Observed) -> bool:
     """Whether two answers are the same in JSON wire form."""
-    return shown(left) == shown(right)
+    return comparable_answer(left) == comparable_answer(right)

@@ -18,9 +18,9 @@ from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
-from conformance.trial.check import Check, Difference, Result, Verdict, tree_apart, unjudged, walks_apart
+from conformance.trial.check import Check, Difference, Result, Verdict, tree_failure, unjudged, walk_failure
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
-from conformance.vectors.exchange import Exchange, Stage, Transcript, exchanges
+from conformance.vectors.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.leaf import is_root
 from conformance.vectors.temp_roots import LONGEST_FILE, fault_of
 
@@ -56,12 +56,12 @@ def near_misses(path: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Harvest:
+class PathCollector:
     """Notes every path below every root, before and after each call, and the texts of calls that could be one."""
 
     seen: dict[str, set[str]]
 
-    def before(self, stage: Stage, step: CallStep) -> None:
+    def before(self, stage: ConversationContext, step: CallStep) -> None:
         """What is there before a call."""
         for name in stage.roots.names:
             root = stage.roots.path(name)
@@ -70,7 +70,7 @@ class Harvest:
                 (path for path, _ in _below(str(root))), (text for text in named if not fault_of(text))
             )
 
-    def after(self, stage: Stage, step: CallStep) -> None:
+    def after(self, stage: ConversationContext, step: CallStep) -> None:
         """What is there after a call."""
         self.before(stage, step)
 
@@ -96,7 +96,7 @@ class Names:
 
 
 @dataclass(slots=True)
-class Crowd:
+class PlacedBystanders:
     """The bystanders of one walk: put in place before every call of the operator, looked at after every call."""
 
     names: Names
@@ -107,7 +107,7 @@ class Crowd:
     harmed: tuple[str, str, str, str] | None = None
     _edits: int = 0  # of the harness, seen so far
 
-    def before(self, stage: Stage, step: CallStep) -> None:
+    def before(self, stage: ConversationContext, step: CallStep) -> None:
         """Put bystanders beside every path that exists or may come; changes by the harness itself are no harm."""
         if self._edits != stage.edits:
             self._edits = stage.edits
@@ -116,13 +116,13 @@ class Crowd:
             for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.names.paths.keys():
                 self._place(root, str(stage.roots.path(root)))
 
-    def after(self, stage: Stage, step: CallStep) -> None:
+    def after(self, stage: ConversationContext, step: CallStep) -> None:
         """Note the first bystander that a call changed."""
         for root, path, was, now in self._look_again(stage):
             if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 
-    def _look_again(self, stage: Stage) -> list[tuple[str, str, str, str]]:
+    def _look_again(self, stage: ConversationContext) -> list[tuple[str, str, str, str]]:
         """The bystanders that changed: root, path, what each was and is. The new state becomes the known one."""
         changed = []
         tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
@@ -308,7 +308,7 @@ def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
     return list(first.values())[:most]
 
 
-def with_looks(steps: Sequence[Step], decode: Mapping[str, str]) -> tuple[Step, ...]:
+def with_harness_reads(steps: Sequence[Step], decode: Mapping[str, str]) -> tuple[Step, ...]:
     """The steps of a case with a look at every whole root at the end and none before."""
     looks = (TreeStep(root, ".", decode) for root in roots_in(steps))
     return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
@@ -347,7 +347,7 @@ class AmongBystanders:
         walked: list[Paths] = []
         seen: dict[str, Counter[str]] = {}
         for steps in traces:
-            watch = Harvest({})
+            watch = PathCollector({})
             alone.append((yield from exchanges(steps, self.codebook, self.dialect, watch=watch)))
             walked.append({root: frozenset(found) for root, found in watch.seen.items()})
             for root, found in watch.seen.items():
@@ -358,7 +358,7 @@ class AmongBystanders:
         names = Names(self.contract, paths)
         placed = 0
         for steps, before, own in zip(traces, alone, walked, strict=True):
-            crowd = Crowd(names, own)
+            crowd = PlacedBystanders(names, own)
             held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
@@ -368,13 +368,13 @@ class AmongBystanders:
         return Result(check, Verdict.PASS)
 
     def _wrong(
-        self, check: Check, steps: Sequence[Step], alone: Transcript, among: Transcript, crowd: Crowd
+        self, check: Check, steps: Sequence[Step], alone: Transcript, among: Transcript, crowd: PlacedBystanders
     ) -> Result | None:
         if crowd.harmed is not None:
             step, path, was, now = crowd.harmed
             return Result(check, Verdict.FAIL, "result", step, HARMED, Difference(path, was, now))
         both = self._silent(alone), self._silent(among)
-        if (parted := walks_apart(check, (), *both, ANSWER)) is not None:
+        if (parted := walk_failure(check, (), *both, ANSWER)) is not None:
             return parted
         last = len(steps) - len(roots_in(steps))
         for number, look in list(enumerate(steps, start=1))[last:]:
@@ -382,7 +382,7 @@ class AmongBystanders:
             name = label(look, number)
             before = alone.trees.get(name, {})
             after = crowd.without_bystanders(look.root, among.trees.get(name, {}), before)
-            if (wrong := tree_apart(check, look, name, before, after, LEFT)) is not None:
+            if (wrong := tree_failure(check, look, name, before, after, LEFT)) is not None:
                 return wrong
         return None
 

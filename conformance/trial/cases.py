@@ -19,7 +19,7 @@ from conformance.backend.outcome import (
     Side,
     describe,
 )
-from conformance.backend.scheduler import Finished
+from conformance.backend.scheduler import ConversationResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.advice import BadExpression
@@ -35,7 +35,7 @@ from conformance.trial.check import (
     answer_of,
     lost,
     outcome_name,
-    tree_apart,
+    tree_failure,
 )
 from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import (
@@ -50,14 +50,14 @@ from conformance.vectors.case import (
 )
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.difference import difference
-from conformance.vectors.exchange import Stage, may_share, restarts
+from conformance.vectors.exchange import ConversationContext, may_share, restarts
 from conformance.vectors.state_tracking import situations
 from conformance.vectors.temp_roots import StepRefused
 
 _MOST: Final = 3  # guards that a report names
 
 
-def at_stake(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
+def guard_details(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
     """What the details of a failure say of guards: `guards` that compete, and `limits`.
 
     `limits` are, for a call that no guard refuses, all guards of the answered code at whose limit the call lies. Where
@@ -152,25 +152,27 @@ STAND_IN: Final = "the stand-in (the suite's reference)"
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class ConversationVerdicts:
     """The verdicts on the checks of one conversation; `obstacle` says why nothing can be judged, if nothing can."""
 
     results: Sequence[Result]
     obstacle: str = ""
 
 
-def blamed(checks: Sequence[Check], finished: Finished[Sequence[Result]], declared: frozenset[str] | None) -> Blamed:
+def conversation_verdicts(
+    checks: Sequence[Check], finished: ConversationResult[Sequence[Result]], declared: frozenset[str] | None
+) -> ConversationVerdicts:
     """What a finished conversation says of a backend that declares these operators; None where it was not asked."""
     innocent = declared is not None and not finished.called & declared
     if finished.finding is not None:
         bad = [result for result in finished.finding if result.verdict in BAD]
         if not bad or not innocent:
-            return Blamed(finished.finding)
+            return ConversationVerdicts(finished.finding)
         why = f"{bad[0].check.id}: {STAND_IN} is wrong before the backend is asked anything"
-        return Blamed([_unjudged(result, why) for result in finished.finding], why)
+        return ConversationVerdicts([_unjudged(result, why) for result in finished.finding], why)
     assert finished.lost is not None
     if finished.side is Side.BACKEND:
-        return Blamed([lost(check, finished.lost) for check in checks])
+        return ConversationVerdicts([lost(check, finished.lost) for check in checks])
     said = describe(finished.lost)
     if finished.side is Side.INSTALLATION:
         why = f"{checks[0].id}: {STAND_IN} cannot answer: {said}"
@@ -178,8 +180,12 @@ def blamed(checks: Sequence[Check], finished: Finished[Sequence[Result]], declar
         why = f"{checks[0].id}: {STAND_IN} is lost before the backend is asked anything: {said}"
     else:
         message = f"{STAND_IN} is lost on what the backend left behind: {said}"
-        return Blamed([Result(check, Verdict.FAIL, outcome_name(finished.lost), message=message) for check in checks])
-    return Blamed([Result(check, Verdict.ERROR, outcome_name(finished.lost), message=why) for check in checks], why)
+        return ConversationVerdicts(
+            [Result(check, Verdict.FAIL, outcome_name(finished.lost), message=message) for check in checks]
+        )
+    return ConversationVerdicts(
+        [Result(check, Verdict.ERROR, outcome_name(finished.lost), message=why) for check in checks], why
+    )
 
 
 def stand_in_loss(reason: Lost) -> str:
@@ -217,7 +223,7 @@ class CaseRunner:
     def _judged(self, case: Case) -> Talk[Result]:
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
-        with Stage(self.codebook, self.dialect) as stage:
+        with ConversationContext(self.codebook, self.dialect) as stage:
             for number, step in enumerate(case.steps, start=1):
                 match step:
                     case RestartStep():
@@ -231,7 +237,7 @@ class CaseRunner:
                     return wrong
         return Result(check_of(case), Verdict.PASS)
 
-    def _step(self, case: Case, step: CallStep, stage: Stage) -> Talk[Result | None]:
+    def _step(self, case: Case, step: CallStep, stage: ConversationContext) -> Talk[Result | None]:
         inputs = stage.inputs(step)
         (outcome,) = yield [stage.call(step.operator, inputs)]
         if case.kind == "explicit" and self._is_expected(step, outcome):
@@ -266,7 +272,7 @@ class CaseRunner:
             text = self._texts[id(step)] = json.dumps(step.expected.fields, sort_keys=True)
         return json.dumps(outcome.value, sort_keys=True) == text
 
-    def _contradicted(self, case: Case, step: CallStep, stage: Stage) -> dict[str, Any]:
+    def _contradicted(self, case: Case, step: CallStep, stage: ConversationContext) -> dict[str, Any]:
         """What a wrong answer contradicts: postconditions and invariants of a result, guards that decide otherwise."""
         if not self.names_broken:
             return {}
@@ -276,7 +282,7 @@ class CaseRunner:
         broken = tuple(clause.id for clause in found.broken) if found is not None else ()
         details = {}
         if isinstance(step.expected, ExpectedFailure) or isinstance(observed, ObservedFailure):
-            details = at_stake(contract, situation.inputs, observed)
+            details = guard_details(contract, situation.inputs, observed)
         return {"broken": broken, "details": details}
 
     def _accumulated(self, case: Case) -> Talk[Result]:
@@ -298,7 +304,7 @@ class CaseRunner:
         return Result(check, Verdict.FAIL, "result", difference=where, details={"calls": calls})
 
 
-def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -> Result | None:
+def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: ConversationContext) -> Result | None:
     """Do a file step, or compare a tree with the frozen one; None where that is right."""
     try:
         tree = stage.take(step)
@@ -309,4 +315,4 @@ def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: Stage) -
         return Result(check_of(case), Verdict.FAIL, "result", name, message, where)
     if not isinstance(step, TreeStep) or tree is None:
         return None
-    return tree_apart(check_of(case), step, name, step.expected or {}, tree)
+    return tree_failure(check_of(case), step, name, step.expected or {}, tree)

@@ -86,7 +86,7 @@ class FailedCall:
     answer: Any = None  # what came back, in JSON wire form, where it was well typed
 
 
-def tree_apart(
+def tree_failure(
     check: Check, step: TreeStep, name: str, expected: Mapping[str, Any], found: Mapping[str, Any], said: str = ""
 ) -> Result | None:
     """A failure at the first file that is not what it must be, None where all are; `said` is the sentence for it."""
@@ -94,7 +94,7 @@ def tree_apart(
     return None if where is None else Result(check, Verdict.FAIL, "result", name, said, where)
 
 
-def faults_apart(check: Check, first: Transcript, second: Transcript, said: str) -> Result | None:
+def refused_step_failure(check: Check, first: Transcript, second: Transcript, said: str) -> Result | None:
     """A failure where two walks could not take the same steps."""
     if first.fault == second.fault:
         return None
@@ -102,23 +102,23 @@ def faults_apart(check: Check, first: Transcript, second: Transcript, said: str)
     return Result(check, Verdict.FAIL, "result", message=said, difference=where)
 
 
-def walks_apart(
+def walk_failure(
     check: Check, steps: Sequence[Step], first: Transcript, second: Transcript, said: str = ""
 ) -> Result | None:
     """Where the second walk of a trace parts from the first, None where it does not; `said` is the sentence for it."""
     for one, other in zip(first.exchanges, second.exchanges, strict=False):
-        if shown(one.observed) != shown(other.observed):
+        if comparable_answer(one.observed) != comparable_answer(other.observed):
             call = FailedCall(other.operator, other.inputs, answer_of(other.observed))
-            where = Difference("answer", shown(one.observed), shown(other.observed))
+            where = Difference("answer", comparable_answer(one.observed), comparable_answer(other.observed))
             outcome = outcome_name(other.observed)
             return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
     for number, step in enumerate(steps, start=1):
         if isinstance(step, TreeStep):
             name = label(step, number)
             trees = first.trees.get(name, {}), second.trees.get(name, {})
-            if (wrong := tree_apart(check, step, name, *trees, said or _TREE)) is not None:
+            if (wrong := tree_failure(check, step, name, *trees, said or _TREE)) is not None:
                 return wrong
-    return faults_apart(check, first, second, said or _ANSWER)
+    return refused_step_failure(check, first, second, said or _ANSWER)
 
 
 _ANSWER: Final = "the same steps in a second fresh root got another answer"
@@ -160,7 +160,7 @@ def unjudged(check: Check, message: str, observed: Observed | None = None, call:
     return Result(check, Verdict.ERROR, outcome, message=message, call=call, of_suite=True)
 
 
-def shown(observed: Observed) -> object:
+def comparable_answer(observed: Observed) -> object:
     """An answer in comparable form; a text where there is no well-typed one."""
     answer = answer_of(observed)
     return str(observed) if answer is None else answer

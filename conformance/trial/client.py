@@ -12,17 +12,17 @@ from types import TracebackType
 from typing import Any, Final
 
 from conformance.backend.carrier import stand_in_for
-from conformance.backend.driver import Call, Conversation, Driver, Finished, Restart, Talk
+from conformance.backend.driver import Call, Conversation, ConversationResult, Driver, RestartRequest, Talk
 from conformance.backend.outcome import Lost, Observed, Outcome, describe, observe
 from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import T
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
-from conformance.trial.cases import CaseRunner, blamed, check_of, stand_in_loss
+from conformance.trial.cases import CaseRunner, check_of, conversation_verdicts, stand_in_loss
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
-from conformance.vectors.exchange import AnyStep, Transcript, Watch, exchanges, restarts
+from conformance.vectors.exchange import AnyStep, CallObserver, Transcript, exchanges, restarts
 
 
 def driver_of(
@@ -67,7 +67,7 @@ class Client:
                 known.update([next(answers)])
             yield observe(known[place], call.operator, self._driver.codebook, self._driver.dialect)
 
-    def walk(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Transcript | Lost:
+    def walk(self, steps: Sequence[AnyStep], watch: CallObserver | None = None) -> Transcript | Lost:
         """Take the steps of one trace; a call on a handle that was not given is passed over."""
 
         return self.run(partial(self._walking, steps, watch), alone=restarts(steps))
@@ -85,7 +85,7 @@ class Client:
             found[finished.key] = answer
         return [found[talk.key] for talk in talks]
 
-    def _walking(self, steps: Sequence[AnyStep], watch: Watch | None = None) -> Talk[Transcript]:
+    def _walking(self, steps: Sequence[AnyStep], watch: CallObserver | None = None) -> Talk[Transcript]:
         return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
 
     def request(self, method: str, params: Any) -> Outcome:
@@ -117,7 +117,7 @@ def _asking(call: Call) -> Talk[Outcome]:
     return outcome
 
 
-def _answer(finished: Finished[T]) -> T | Lost:
+def _answer(finished: ConversationResult[T]) -> T | Lost:
     if finished.lost is not None:
         return finished.lost
     assert finished.finding is not None
@@ -163,7 +163,7 @@ def attempt(
     results: dict[str, Result] = {}
     obstacles: list[str] = []
     for finished in driver.run([conversation_of(runner, case, stateless) for case in by_id.values()]):
-        judged = blamed([check_of(by_id[finished.key])], finished, driver.declared)
+        judged = conversation_verdicts([check_of(by_id[finished.key])], finished, driver.declared)
         (results[finished.key],) = judged.results
         obstacles += filter(None, [judged.obstacle])
     tail = driver.stderr_tail.decode("utf-8", "replace")
@@ -200,7 +200,7 @@ def _without_restarts(talk: Talk[T]) -> Talk[T]:
     try:
         wish = next(talk)
         while True:
-            wish = talk.send([] if isinstance(wish, Restart) else (yield wish))
+            wish = talk.send([] if isinstance(wish, RestartRequest) else (yield wish))
     except StopIteration as end:
         finding: T = end.value
         return finding

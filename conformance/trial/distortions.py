@@ -13,14 +13,14 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.client import attempt
 from conformance.trial.committed_reports import read_report
-from conformance.trial.options import Progress, Silence
+from conformance.trial.options import NoProgress, Progress
 from conformance.vectors.axis import refusal_of
 from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
 from conformance.vectors.jsontext import json_text
-from conformance.vectors.leaf import Spot, anywhere, is_placeholder, is_reference, put, rewritten, spots
-from conformance.vectors.notable import AXES, notable
+from conformance.vectors.leaf import LeafOccurrence, contains_value, is_placeholder, is_reference, put, rewritten, spots
+from conformance.vectors.notable import AXES, notable_values
 
 TRIES: Final = 5  # cases whose distorted question is asked before a leaf is said to leave the answer alone
 TIMEOUT: Final = 20.0
@@ -70,7 +70,7 @@ class _Survey:
     known: set[Distortion] = field(default_factory=set)
     noticed: set[Distortion] = field(default_factory=set)
     affected: dict[Distortion, list[_Affected]] = field(default_factory=dict)
-    spots: dict[tuple[str, str], tuple[Mapping[str, Any], Spot]] = field(default_factory=dict)
+    spots: dict[tuple[str, str], tuple[Mapping[str, Any], LeafOccurrence]] = field(default_factory=dict)
     texts: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
 
@@ -82,7 +82,7 @@ def wire_score(
     progress: Progress | None = None,
 ) -> WireScore:
     """The score of a corpus; of the operators that `only` names, where it names any."""
-    codebook, progress = codebook_of(library), progress or Silence()
+    codebook, progress = codebook_of(library), progress or NoProgress()
     survey = _Survey()
     some = [case for case in cases if case.profile != "golden" and case.accumulation is None]
     often = _common_places(some, codebook, only)
@@ -192,7 +192,7 @@ def _distorted(frozen: _Affected, one: Distortion, codebook: Codebook) -> Case |
         return None
     asked = replace(step, inputs=changed)
     pure = all(codebook[name].contract.purity == "pure" for name in frozen.case.operators)
-    if pure and not anywhere(step.inputs, is_reference):
+    if pure and not contains_value(step.inputs, is_reference):
         return replace(frozen.case, steps=(asked,))
     steps = tuple(asked if k == frozen.place else other for k, other in enumerate(frozen.case.steps))
     return replace(frozen.case, steps=steps)
@@ -218,7 +218,7 @@ def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
     change = distortions(spot.type)[one.name]
     found: set[str] = set()
     for axis in AXES:
-        for _, value in notable(axis, spot):
+        for _, value in notable_values(axis, spot):
             whole = expanded(value)
             if change(whole) == whole:
                 continue

@@ -16,7 +16,7 @@ from conformance.vectors.leaf import type_at, value_at
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
+class BisectionResult:
     """What a search over the calls 0 .. count-1 found.
 
     `differs` is a call that differs while the one before it agrees, or is the first of all; None where no call that
@@ -39,7 +39,7 @@ class Boundary:
         return self.unasked == 0
 
 
-def bisected(count: int, differs: Callable[[int], bool]) -> Boundary:
+def searched_by_halves(count: int, differs: Callable[[int], bool]) -> BisectionResult:
     """Search a boundary with about log2(count) calls.
 
     The first call and the last come first. If only the last differs, the interval between them is halved. If neither
@@ -53,8 +53,8 @@ def bisected(count: int, differs: Callable[[int], bool]) -> Boundary:
             asked[call] = differs(call)
         return asked[call]
 
-    def found(call: int | None) -> Boundary:
-        return Boundary(count, call, tuple(asked))
+    def found(call: int | None) -> BisectionResult:
+        return BisectionResult(count, call, tuple(asked))
 
     if count == 0 or ask(0):
         return found(0 if count else None)
@@ -80,7 +80,7 @@ def bisected(count: int, differs: Callable[[int], bool]) -> Boundary:
 _MOST: Final = 256  # calls that are asked at a time
 
 
-def swept(count: int, first_of: Callable[[range], int | None]) -> Boundary:
+def searched_in_order(count: int, first_of: Callable[[range], int | None]) -> BisectionResult:
     """Ask every call in order, more and more at a time, until one differs; `first_of` finds the first of some."""
     asked, size = 0, 1
     while asked < count:
@@ -88,14 +88,14 @@ def swept(count: int, first_of: Callable[[range], int | None]) -> Boundary:
         found = first_of(calls)
         asked, size = calls.stop, min(2 * size, _MOST)
         if found is not None:
-            return Boundary(count, found, tuple(range(asked)))
-    return Boundary(count, None, tuple(range(count)))
+            return BisectionResult(count, found, tuple(range(asked)))
+    return BisectionResult(count, None, tuple(range(count)))
 
 
 Ask = Callable[[str, Inputs], Observed]
 
 
-class Agreement(Enum):
+class StepComparison(Enum):
     """How the two sides compare at one step."""
 
     SAME = "same"
@@ -114,11 +114,11 @@ class Derived:
     source: str  # what was asked: a helper operator, a path of the answer, or nothing
     reference: Any
     backend: Any
-    agreement: Agreement
+    agreement: StepComparison
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class Participant:
     """Who answers: what its call of the sequence came to, and how its helpers are asked; None where it has none."""
 
     answer: Observed
@@ -130,7 +130,12 @@ NOTHING: Final = "nothing"
 
 
 def derive(
-    sequence: CallSequence, native: Inputs, inputs: Inputs, place: tuple[int, int], mine: Party, theirs: Party | None
+    sequence: CallSequence,
+    native: Inputs,
+    inputs: Inputs,
+    place: tuple[int, int],
+    mine: Participant,
+    theirs: Participant | None,
 ) -> list[Derived]:
     """The steps of the value at a place: its position in the sequence and its index in the answer.
 
@@ -148,7 +153,7 @@ def derive(
             continue
         if step.value:
             shown = _shown(sequence.value(path, "value", values))
-            found.append(Derived(step.name, "", shown, None, Agreement.GIVEN))
+            found.append(Derived(step.name, "", shown, None, StepComparison.GIVEN))
             continue
         found.append(_asked(sequence, step, values, inputs, answers, mine, theirs))
     return found
@@ -160,14 +165,14 @@ def _asked(
     values: dict[str, Any],
     inputs: Inputs,
     answers: dict[str, Observed],
-    mine: Party,
-    theirs: Party | None,
+    mine: Participant,
+    theirs: Participant | None,
 ) -> Derived:
     place = sequence.value(step.path_in_file, "element", values) if step.element else None
     if step.call:
         given = _arguments(sequence, step, values, inputs, answers)
         if given is None:
-            return Derived(step.name, step.call, NOTHING, None, Agreement.UNASKED)
+            return Derived(step.name, step.call, NOTHING, None, StepComparison.UNASKED)
         answers[step.name] = mine.ask(step.call, given)
         reference, backend = answers[step.name], None
         if theirs is not None and (theirs.declared is None or step.call in theirs.declared):
@@ -179,12 +184,12 @@ def _asked(
     _bind(sequence, step, values, told)
     source = f"{step.call or step.told}[{place}]" if place is not None else step.call or step.told
     if backend is None:
-        agreement = Agreement.UNASKED if theirs is None else Agreement.UNDECLARED
+        agreement = StepComparison.UNASKED if theirs is None else StepComparison.UNDECLARED
         return Derived(step.name, source, told, None, agreement)
     other = _part(backend, dotted, place)
     if not step.call and isinstance(reference, ObservedResult) and not isinstance(backend, ObservedResult):
-        return Derived(step.name, source, told, other, Agreement.NO_VALUE)
-    return Derived(step.name, source, told, other, Agreement.SAME if told == other else Agreement.DIFFERS)
+        return Derived(step.name, source, told, other, StepComparison.NO_VALUE)
+    return Derived(step.name, source, told, other, StepComparison.SAME if told == other else StepComparison.DIFFERS)
 
 
 def _arguments(
@@ -213,11 +218,11 @@ def _bind(sequence: CallSequence, step: DerivationStep, values: dict[str, Any], 
     contract = sequence.helpers[step.name] if step.call else sequence.contract
     type_ = type_at(contract.outputs, step.told or step.path)
     type_ = type_.item if step.element and isinstance(type_, ListOf) else type_
-    if step.name in sequence.bound and not isinstance(told, Said):
+    if step.name in sequence.bound and not isinstance(told, NoValue):
         values[step.name] = form_of(type_).to_native(told)
 
 
-class Said(str):
+class NoValue(str):
     """Words in the place of a value: there is none."""
 
     __slots__ = ()
@@ -225,16 +230,16 @@ class Said(str):
 
 def _part(answer: Observed, dotted: str, place: int | None) -> Any:
     if isinstance(answer, ObservedFailure):
-        return Said(f"refuses with {answer.code}")
+        return NoValue(f"refuses with {answer.code}")
     if isinstance(answer, BadAnswer):
-        return Said(f"ill-typed: {answer.error}")
+        return NoValue(f"ill-typed: {answer.error}")
     if not isinstance(answer, ObservedResult):
-        return Said(describe(answer))
+        return NoValue(describe(answer))
     try:
         found = value_at(answer.fields, dotted)
         return found if place is None else found[place]
     except (KeyError, IndexError):
-        return Said(NOTHING)
+        return NoValue(NOTHING)
 
 
 def _shown(value: Any) -> Any:

@@ -14,7 +14,7 @@ from conformance.contract.library import Library
 from conformance.trial.client import attempt
 from conformance.trial.committed_reports import read_report
 from conformance.trial.mutants import deciding_cases
-from conformance.trial.options import Progress, Silence
+from conformance.trial.options import NoProgress, Progress
 from conformance.trial.trivial import TRIVIAL
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
@@ -53,7 +53,7 @@ def measure_floor(library: Library, cases: Iterable[Case], progress: Progress | 
     """Try every trivial backend on the quick cases."""
     deciding = deciding_cases(cases)
     codebook = codebook_of(library)
-    progress = progress or Silence()
+    progress = progress or NoProgress()
     progress.stage("trivial backends", len(TRIVIAL))
     asked = Counter(case.operator for case in deciding)
     scores: dict[str, Mapping[str, PassRate]] = {}

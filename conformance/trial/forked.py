@@ -95,7 +95,7 @@ def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], job
                     running.remove(ready)
 
 
-def apart(work: Callable[[Progress], T], progress: Progress) -> T:
+def in_child_process(work: Callable[[Progress], T], progress: Progress) -> T:
     """What the work makes, in a child process whose progress is shown here; raises what it raises, and LostWorker.
 
     What the child imports is not imported here. On a system without fork the work is done in this process.
@@ -121,7 +121,7 @@ def apart(work: Callable[[Progress], T], progress: Progress) -> T:
     return made[0]
 
 
-class Partner:
+class WorkerProcess:
     """A child process that answers questions one after the other; a context of its own for what it imports.
 
     `serve` gets the questions and yields an answer to each. On a system without fork it works in this process.

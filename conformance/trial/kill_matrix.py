@@ -49,7 +49,7 @@ class MutantRow:
     sources: str = ""  # a digest of the mutant's own source; equal where only cases can have changed
 
     @property
-    def noticing(self) -> frozenset[str]:
+    def noticed_by(self) -> frozenset[str]:
         """The check strings of everything that notices it, of what it is seen to break, too."""
         groups = {"group:{}::{}".format(*id_.split("::", 2)[:2]) for id_ in self.killed}
         fuzzed = {f"fuzz:{operator}" for operator in self.fuzz or ()}
@@ -113,7 +113,7 @@ class KillMatrix:
 def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
     """What notices each mutant, by check strings, for lint; None where a row was written without that."""
     rows = [row for row in matrix.rows.values() if row.status is Status.KILLED]
-    return {row.id: row.noticing for row in rows} if all(row.sources for row in rows) else None
+    return {row.id: row.noticed_by for row in rows} if all(row.sources for row in rows) else None
 
 
 def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str] | None = None) -> frozenset[str]:
@@ -177,7 +177,7 @@ def matrix_problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterat
 
 def _unshown(row: MutantRow, mutant: Mutant) -> Iterator[str]:
     """What a mutant is there to break, and nothing shows that it does; a workload only where crashes were tried."""
-    for text in sorted(set(mutant.breaks) - row.noticing):
+    for text in sorted(set(mutant.breaks) - row.noticed_by):
         if row.crash is not None or not text.startswith("workload:"):
             yield f"{row.id} is to break {text}, but no check shows that it does"
 

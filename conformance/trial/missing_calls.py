@@ -19,7 +19,7 @@ Meets = Callable[[Evaluator, FrozenCall], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MissingCall:
     """A kind of call that is missing: of which part of the contract, in words, and how to tell such a call.
 
     `name` is short and safe in an id. `aims` are comparisons that such calls lie beside.
@@ -33,47 +33,47 @@ class Wanted:
     aims: tuple[Relation, ...] = field(default=(), repr=False)
 
 
-def wanted(contract: Contract, evaluator: Evaluator, calls: Sequence[FrozenCall]) -> tuple[Wanted, ...]:
+def missing_calls(contract: Contract, evaluator: Evaluator, calls: Sequence[FrozenCall]) -> tuple[MissingCall, ...]:
     """What none of these calls shows, in the order of the contract."""
-    found: list[Wanted] = []
+    found: list[MissingCall] = []
     for one, most in _all(contract, evaluator):
         missing = most - sum(one.meets(evaluator, call) for call in calls)
         found += [one] * max(0, missing)
     return tuple(found)
 
 
-def _all(contract: Contract, evaluator: Evaluator) -> Iterator[tuple[Wanted, int]]:
+def _all(contract: Contract, evaluator: Evaluator) -> Iterator[tuple[MissingCall, int]]:
     """Every kind of call that the rules ask for, with how many."""
     guards = contract.requires
     for number, guard in enumerate(guards):
         part, needs, aims = f"guard {guard.id}", guard.requirements, comparisons_of(guard)
         refused = f"{guard.id} is the first guard that is not true"
-        yield Wanted(part, "refused", refused, needs, _refused_by(contract, guard), aims), _TWICE
-        yield Wanted(part, "let-through", f"{guard.id} is true", needs, _is_true(guard.expression.text), aims), 1
+        yield MissingCall(part, "refused", refused, needs, _refused_by(contract, guard), aims), _TWICE
+        yield MissingCall(part, "let-through", f"{guard.id} is true", needs, _is_true(guard.expression.text), aims), 1
         yield from _sides(contract, guard, number, aims, evaluator)
         if number + 1 < len(guards):
             after = guards[number + 1]
             what = f"{guard.id} and the next guard, {after.id}, are both not true"
-            yield Wanted(part, f"before-{after.id}", what, needs, _both(contract, guard, after), aims), 1
+            yield MissingCall(part, f"before-{after.id}", what, needs, _both(contract, guard, after), aims), 1
     needs = next((clause.requirements for clause in contract.ensures if clause.requirements), ())
-    yield Wanted("result", "answered", "no guard refuses the call", needs, _succeeds(contract)), 1
+    yield MissingCall("result", "answered", "no guard refuses the call", needs, _succeeds(contract)), 1
     for number, edge in enumerate(contract.edge_cases):
         part, text = f"edge case {edge.id}", edge.when.text
         needs = tuple(names(contract.source.value["edge_cases"][number], "requirement"))
         aims = _comparisons(text)
-        yield Wanted(part, "met", f"the edge case {edge.id} is met", needs, _is_true(text), aims), 1
-        yield Wanted(part, "not-met", f"the edge case {edge.id} is not met", needs, _is_not(text), aims), 1
+        yield MissingCall(part, "met", f"the edge case {edge.id} is met", needs, _is_true(text), aims), 1
+        yield MissingCall(part, "not-met", f"the edge case {edge.id} is not met", needs, _is_not(text), aims), 1
 
 
 def _sides(
     contract: Contract, guard: Guard, number: int, aims: Iterable[Relation], evaluator: Evaluator
-) -> Iterator[tuple[Wanted, int]]:
+) -> Iterator[tuple[MissingCall, int]]:
     earlier = contract.requires[:number]
     for count, one in enumerate(aims, start=1):
         for name, words in _words(one, evaluator):
             what = f"{guard.id}: {one.text} decides {words}"
             meets = _beside(earlier, one, words)
-            yield Wanted(f"guard {guard.id}", f"{name}-{count}", what, guard.requirements, meets, (one,)), 1
+            yield MissingCall(f"guard {guard.id}", f"{name}-{count}", what, guard.requirements, meets, (one,)), 1
 
 
 def _words(one: Relation, evaluator: Evaluator) -> list[tuple[str, str]]:

@@ -16,14 +16,14 @@ from conformance.contract.family import Mutant
 from conformance.contract.library import Library
 from conformance.lint.call import FrozenCall, UnreadableCase, calls_of
 from conformance.lint.checks import check_of, check_text, guard_text
-from conformance.trial.cases import blamed
+from conformance.trial.cases import conversation_verdicts
 from conformance.trial.check import Kind, Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.trial import CrashOptions, try_workload
 from conformance.trial.crash.workload import crash_workloads
 from conformance.trial.fuzz import Fuzzing, fuzz_operator
-from conformance.trial.fuzz.draw import Drawn
+from conformance.trial.fuzz.draw import DrawnCall
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
@@ -37,13 +37,13 @@ CRASH_STATES: Final = 400  # per workload; a mistake in the order of writes show
 
 
 @dataclass(frozen=True)
-class Power:
+class MutantChecks:
     """Puts mutants to the laws, fuzzing and crash workloads of a suite; every method gives check strings or names."""
 
     library: Library
     corpus: Corpus
     codebook: Codebook
-    _calls: dict[str, tuple[Drawn, ...]] = field(default_factory=dict, repr=False)
+    _calls: dict[str, tuple[DrawnCall, ...]] = field(default_factory=dict, repr=False)
 
     def laws(self, mutant: Mutant, changed: frozenset[str] | None) -> frozenset[str]:
         """Laws, as `law:OPERATOR#name`, that the mutant breaks or does not get through.
@@ -124,7 +124,7 @@ class Power:
         found: set[str] = set()
         for one in (finished := driver.run([trial.conversation for trial in trials])):
             trial = by_key[one.key]
-            judged = blamed(trial.checks, one, driver.declared)
+            judged = conversation_verdicts(trial.checks, one, driver.declared)
             if any(result.verdict is not Verdict.PASS for result in judged.results):
                 found.add(_text(trial))
                 if not every:
@@ -147,7 +147,7 @@ class Power:
         result, _ = fuzzing.fuzz(contract, cases, backend, right, self.codebook, trusted=False, **drawn)
         return result.difference is not None or bool(result.outcome)
 
-    def _drawn(self, fuzzing: Fuzzing) -> tuple[Drawn, ...]:
+    def _drawn(self, fuzzing: Fuzzing) -> tuple[DrawnCall, ...]:
         """The calls of a pure operator, drawn once; none for machines and files, which are drawn as they answer."""
         contract = fuzzing.contract
         if fuzzing.fuzz is not fuzz_operator or contract.machine is not None:
@@ -177,7 +177,7 @@ _OUTCOMES = ("outcome", "error.message")  # where a difference is one of the cod
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class ContractPrediction:
     """What its contract says of one frozen call."""
 
     call: FrozenCall
@@ -190,7 +190,7 @@ class BrokenParts:
     """Reads wrong answers; remembers what the contracts say of every frozen call."""
 
     codebook: Codebook
-    _known: dict[str, Mapping[str, Foreseen]] = field(default_factory=dict, repr=False)
+    _known: dict[str, Mapping[str, ContractPrediction]] = field(default_factory=dict, repr=False)
 
     def broken(self, mutant: Mutant, results: Iterable[tuple[Case, Result]]) -> dict[str, int]:
         """How many cases show each thing that a mutant breaks, by check string."""
@@ -199,7 +199,7 @@ class BrokenParts:
             counted.update(set(self._of_result(mutant, case, result)))
         return dict(sorted(counted.items()))
 
-    def foreseen(self, case: Case) -> Mapping[str, Foreseen]:
+    def foreseen(self, case: Case) -> Mapping[str, ContractPrediction]:
         """The calls of a case by step, those left out that lint cannot read."""
         if case.id not in self._known:
             try:
@@ -209,15 +209,15 @@ class BrokenParts:
             self._known[case.id] = {call.step: self._foreseen(call) for call in calls}
         return self._known[case.id]
 
-    def _foreseen(self, call: FrozenCall) -> Foreseen:
+    def _foreseen(self, call: FrozenCall) -> ContractPrediction:
         contract = self.codebook[call.operator].contract
         if call.succeeds or not contract.foresees(call.inputs):
-            return Foreseen(call, "", frozenset())
+            return ContractPrediction(call, "", frozenset())
         guard = contract.refusal(call.inputs)
         if guard is not None:
-            return Foreseen(call, guard_text(contract, guard.id), frozenset())
+            return ContractPrediction(call, guard_text(contract, guard.id), frozenset())
         possible = (one.id for one in contract.refuses if one.code == call.code)
-        return Foreseen(call, "", frozenset(check_text(contract, "refuses", id_) for id_ in possible))
+        return ContractPrediction(call, "", frozenset(check_text(contract, "refuses", id_) for id_ in possible))
 
     def _of_result(self, mutant: Mutant, case: Case, result: Result) -> Iterator[str]:
         calls = self.foreseen(case)

@@ -30,7 +30,7 @@ from conformance.trial.neighbourhood import (
     without_pins,
 )
 from conformance.trial.plan import Plan
-from conformance.vectors.case import Asked, CallStep, Case
+from conformance.vectors.case import CallStep, Case, QuestionCall
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.exchange import Transcript
 
@@ -42,7 +42,7 @@ _HALVINGS: Final = 64  # at most, until a limit is found
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class FailingQuestion:
     """A question that the backend answers wrongly, and the step at which it does."""
 
     steps: AnySteps
@@ -51,13 +51,13 @@ class Failing:
 
 
 @dataclass
-class Probing:
+class MutantProbe:
     """Asks the backend under test, the reference and mutants; remembers what the first two said."""
 
     codebook: Codebook
     backend: Client
     reference: Client
-    failing: Sequence[Failing]
+    failing: Sequence[FailingQuestion]
     cases: Sequence[Case]  # what other values of a leaf are taken from
     _said: dict[str, str] = field(default_factory=dict, init=False)
     _right: dict[str, str] = field(default_factory=dict, init=False)
@@ -78,7 +78,7 @@ class Probing:
         stored = [leaf for one in chosen for leaf in self._neighbourhood.stored(without_pins(one.steps))]
         first = in_turns([*rounds, *map(self._neighbourhood.near, stored)], _BUDGET)
         self._leaves += stored
-        self._more = chain(first, in_turns([*map(self._neighbourhood.coupled, of_each), *near], _BUDGET))
+        self._more = chain(first, in_turns([*map(self._neighbourhood.coupled_changes, of_each), *near], _BUDGET))
 
     @property
     def _questions(self) -> Iterator[AnySteps]:
@@ -118,7 +118,7 @@ class Probing:
                 if not waiting or turns > _HALVINGS:
                     break
                 place = waiting.pop(0)
-                steps = leaf.at_place(place)
+                steps = leaf.question_with(place)
                 if not self._neighbourhood.is_askable(steps, leaf.at):
                     closed.add(place)
                     continue
@@ -131,7 +131,7 @@ class Probing:
     def _known(self, leaf: CallLeaf) -> dict[int, bool]:
         """The places of a dial that were asked, and whether the backend is wrong there."""
         assert leaf.dial is not None
-        questions = {place: leaf.at_place(place) for place in (leaf.dial.now, *leaf.dial.places())}
+        questions = {place: leaf.question_with(place) for place in (leaf.dial.now, *leaf.dial.places())}
         return {place: self._is_wrong(steps) for place, steps in questions.items() if _key(steps) in self._said}
 
     def _is_wrong(self, steps: AnySteps) -> bool:
@@ -157,9 +157,9 @@ class Probing:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def one_of_each(failing: Sequence[Failing]) -> list[Failing]:
+def one_of_each(failing: Sequence[FailingQuestion]) -> list[FailingQuestion]:
     """Questions to ask others near of: the smallest of each group, then the next of each; those too long left out."""
-    groups: dict[str, list[Failing]] = {}
+    groups: dict[str, list[FailingQuestion]] = {}
     for one in failing:
         groups.setdefault(one.group, []).append(one)
     in_order = (sorted(group, key=lambda one: (cost(one.steps), repr(one.steps))) for group in groups.values())
@@ -180,7 +180,10 @@ def _is_length(leaf: CallLeaf) -> bool:
 
 def _key(steps: AnySteps) -> str:
     return repr(
-        [(step.name, step.operator, step.inputs) if isinstance(step, CallStep | Asked) else step for step in steps]
+        [
+            (step.name, step.operator, step.inputs) if isinstance(step, CallStep | QuestionCall) else step
+            for step in steps
+        ]
     )
 
 
@@ -200,7 +203,7 @@ class MutantInterview:
     backend: Client
     reference: Client
     declared: frozenset[str] | None = None  # what the backend declares; a mutant is asked no other operator
-    _probing: dict[tuple[str, ...], Probing] = field(default_factory=dict, init=False)
+    _probing: dict[tuple[str, ...], MutantProbe] = field(default_factory=dict, init=False)
 
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; golden cases are left out, they take hours."""
@@ -223,7 +226,7 @@ class MutantInterview:
             operators = {result.check.operator for result in failed}
             # The failing cases come first, so that what makes them fail is tried everywhere.
             cases = sorted(self._cases(operators), key=lambda case: (case.id not in key, case.id))
-            self._probing[key] = Probing(self.codebook, self.backend, self.reference, failing, cases)
+            self._probing[key] = MutantProbe(self.codebook, self.backend, self.reference, failing, cases)
         probing = self._probing[key]
         chosen = frozenset(left_out)
         others: dict[str, list[Case]] = {}
@@ -239,7 +242,7 @@ class MutantInterview:
         for operator in sorted(operators):
             yield from (case for case in self.corpus.cases.get(operator, ()) if case.profile != TOO_SLOW)
 
-    def _failing(self, failed: Sequence[Result]) -> Iterator[Failing]:
+    def _failing(self, failed: Sequence[Result]) -> Iterator[FailingQuestion]:
         """The questions behind failures, each as short as it is known to be."""
         by_id = {case.id: case for case in self._cases({result.check.operator for result in failed})}
         for result in failed:
@@ -247,11 +250,11 @@ class MutantInterview:
             if call is not None and self._stands_alone(call.operator):
                 # Its inputs already contain what earlier calls of the case answered.
                 group = case.group if case is not None else result.check.group
-                yield Failing((Asked("call", call.operator, call.inputs),), "", group)
+                yield FailingQuestion((QuestionCall("call", call.operator, call.inputs),), "", group)
             elif case is not None and case.steps:
-                yield Failing(_until(case.steps, result.step), result.step, case.group)
+                yield FailingQuestion(_until(case.steps, result.step), result.step, case.group)
             elif result.steps:
-                yield Failing(result.steps, result.step, result.check.group)
+                yield FailingQuestion(result.steps, result.step, result.check.group)
 
     def _stands_alone(self, operator: str) -> bool:
         """Whether the answer of a call depends on nothing but its inputs."""

@@ -27,8 +27,8 @@ from conformance.lint.checks import check_of
 from conformance.trial.cases import CaseRunner
 from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.mutant_checks import BrokenParts, Power
-from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
+from conformance.trial.mutant_checks import BrokenParts, MutantChecks
+from conformance.trial.options import DEFAULT_TIMEOUT, NoProgress, Progress
 from conformance.vectors.case import Case
 
 SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
@@ -37,7 +37,7 @@ _ALWAYS: Final = "*"  # the mark of a function that runs once for every case to 
 
 
 @dataclass(frozen=True, slots=True)
-class Footprints:
+class CoveredFunctions:
     """The functions of the suite's reference that each case runs, and those that run once for all cases."""
 
     by_case: Mapping[str, frozenset[str]]
@@ -50,14 +50,14 @@ class Footprints:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class MutantScope:
     """What a mutant says of itself: the operators that its mistake can reach, and a digest of its own source."""
 
     changed: frozenset[str] | None = None  # None: it does not say, or gives no hello
     sources: str = ""
     functions: frozenset[str] | None = None  # the only functions that it changes; None: it does not say
 
-    def of(self, cases: Sequence[Case], footprints: Footprints | None = None) -> Sequence[Case]:
+    def of(self, cases: Sequence[Case], footprints: CoveredFunctions | None = None) -> Sequence[Case]:
         """The cases that the mistake can reach; the others are answered by the unchanged reference."""
         near = cases if self.changed is None else [case for case in cases if case.operators & self.changed]
         if footprints is None or self.functions is None:
@@ -65,20 +65,20 @@ class Reach:
         return [case for case in near if footprints.runs(case.id, self.functions)]
 
 
-def reach_of(backend: str, codebook: Codebook) -> Reach:
+def reach_of(backend: str, codebook: Codebook) -> MutantScope:
     """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
     try:
         process, hello = driver_of(backend, codebook).start()
     except (BadHello, LostBackend):
-        return Reach()
+        return MutantScope()
     process.kill()
     sources = hello.sources
     if not sources and codebook.suite.mutants.folder:
         sources = copy_digest(codebook.suite, backend.removeprefix(MUTANT))
-    return Reach(hello.changed, sources[:SOURCES], hello.functions)
+    return MutantScope(hello.changed, sources[:SOURCES], hello.functions)
 
 
-def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints | None:
+def footprints(cases: Sequence[Case], codebook: Codebook) -> CoveredFunctions | None:
     """Ask the traced reference every case, one after the other, and read what each ran; None where it has no trace."""
     suite = codebook.suite
     if not suite.mutants.traced:
@@ -99,7 +99,7 @@ def footprints(cases: Sequence[Case], codebook: Codebook) -> Footprints | None:
                 if finished.lost is None:
                     found[finished.key] = frozenset(ran.split())
     always = frozenset(name.removeprefix(_ALWAYS) for ran in found.values() for name in ran if name.startswith(_ALWAYS))
-    return Footprints(found, always)
+    return CoveredFunctions(found, always)
 
 
 PROFILE: Final = "quick"  # only these cases decide: a mutant must not need a slow case to be noticed
@@ -111,7 +111,7 @@ _UNUSABLE: Final = "it exited with status 3"  # the patch does not apply; a muta
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class MutantOptions:
     """How mutants are tried: on what beside the cases (`power`), and what is known already (`known`).
 
     A row of `known` whose mutant has the same source is believed. Asked again are only the cases that killed the mutant
@@ -119,7 +119,7 @@ class Effort:
     """
 
     kinds: Collection[str] = ("vectors",)
-    power: Power | None = None
+    power: MutantChecks | None = None
     known: KillMatrix | None = None
 
 
@@ -129,7 +129,7 @@ def measure_matrix(
     only: Sequence[str] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
-    effort: Effort | None = None,
+    effort: MutantOptions | None = None,
     save: Callable[[KillMatrix], None] | None = None,
 ) -> KillMatrix:
     """Run every mutant, or those named in `only`; an executor must share memory, and only vectors may be tried in it.
@@ -139,14 +139,16 @@ def measure_matrix(
     """
     deciding = deciding_cases(cases)
     mutants = [mutant for id_, mutant in sorted(library.mutants.items()) if not only or id_ in only]
-    progress = progress or Silence()
+    progress = progress or NoProgress()
     progress.stage("mutants", len(mutants))
     codebook = codebook_of(library)
     if effort is not None and effort.power is not None and "fuzz" in effort.kinds and len(mutants) > 1:
         effort.power.prepare()
     # To trace every case takes as long as a few mutants.
     traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
-    trial = _MutantTrial(deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or Effort(), traced)
+    trial = _MutantTrial(
+        deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or MutantOptions(), traced
+    )
     ids, unchecked = tuple(case.id for case in deciding), reference_only(library)
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
@@ -182,8 +184,8 @@ class _MutantTrial:
     digests: Mapping[str, str]
     codebook: Codebook
     parts: BrokenParts
-    effort: Effort
-    footprints: Footprints | None = None
+    effort: MutantOptions
+    footprints: CoveredFunctions | None = None
 
     def row(self, mutant: Mutant) -> MutantRow:
         """The row of one mutant; a copy that was made for it is removed."""
@@ -208,11 +210,11 @@ class _MutantTrial:
             row = replace(row, crash=power.crash(mutant))
         return replace(row, status=Status.KILLED if row.dies else Status.SURVIVED)
 
-    def _known(self, mutant: Mutant, reach: Reach) -> MutantRow | None:
+    def _known(self, mutant: Mutant, reach: MutantScope) -> MutantRow | None:
         row = self.effort.known.rows.get(mutant.id) if self.effort.known is not None else None
         return row if row is not None and reach.sources and row.sources == reach.sources else None
 
-    def _tried(self, mutant: Mutant, reach: Reach, old: MutantRow | None) -> MutantRow:
+    def _tried(self, mutant: Mutant, reach: MutantScope, old: MutantRow | None) -> MutantRow:
         asked = self.cases if mutant.control else reach.of(self.cases, self.footprints)
         if old is not None and self.effort.known is not None:
             before = self.effort.known.digests
@@ -246,7 +248,7 @@ FIRST: Final = 4  # cases that kill the whole mutant, asked before all others of
 
 
 @dataclass(frozen=True, slots=True)
-class Solo:
+class SoloResult:
     """What became of one mutant: the operator that alone is enough to kill it, and by which case."""
 
     id: str
@@ -261,10 +263,10 @@ def solos(
     matrix: KillMatrix | None,
     only: Sequence[str] = (),
     progress: Progress | None = None,
-) -> tuple[Solo, ...]:
+) -> tuple[SoloResult, ...]:
     """Try every mutant but controls, or those named in `only`; the matrix only says where to look first."""
     mutants = [one for id_, one in sorted(library.mutants.items()) if (not only or id_ in only) and not one.control]
-    progress = progress or Silence()
+    progress = progress or NoProgress()
     progress.stage("mutants, one operator at a time", len(mutants))
     judge = partial(_solo, cases=deciding_cases(cases), codebook=codebook_of(library), matrix=matrix)
     found = []
@@ -275,7 +277,7 @@ def solos(
     return tuple(found)
 
 
-def solo_problems(found: Iterable[Solo], mutants: Mapping[str, Mutant]) -> Iterator[str]:
+def solo_problems(found: Iterable[SoloResult], mutants: Mapping[str, Mutant]) -> Iterator[str]:
     """One sentence for each mutant that no operator alone kills and that does not say why, or that says so in vain."""
     for one in found:
         reason = mutants[one.id].solo
@@ -287,17 +289,17 @@ def solo_problems(found: Iterable[Solo], mutants: Mapping[str, Mutant]) -> Itera
             yield f"{one.id} survives wherever one operator is declared alone: add a case, or `solo: reason`"
 
 
-def _solo(mutant: Mutant, cases: Sequence[Case], codebook: Codebook, matrix: KillMatrix | None) -> Solo:
+def _solo(mutant: Mutant, cases: Sequence[Case], codebook: Codebook, matrix: KillMatrix | None) -> SoloResult:
     row = matrix.rows.get(mutant.id) if matrix is not None else None
     killing = row.killed if row is not None else frozenset()
     if row is not None and not killing and row.crash:
         # Only a crash shows it, and a workload belongs to the operator that declares it.
         workload = min(row.crash)
-        return Solo(mutant.id, check_of(workload).operator, workload)
+        return SoloResult(mutant.id, check_of(workload).operator, workload)
     if row is not None and not killing and row.fuzz:
         # Only fuzzing shows it, which calls one operator and no other.
         operator = min(row.fuzz)
-        return Solo(mutant.id, operator, f"{operator}?fuzz")
+        return SoloResult(mutant.id, operator, f"{operator}?fuzz")
     likely = [case for case in cases if case.id in killing]
     # A case that calls nothing else is killed alone as it is together, so it comes before the others.
     likely.sort(key=lambda case: (not case.operators <= codebook.promised({case.operator}), case.id))
@@ -307,7 +309,7 @@ def _solo(mutant: Mutant, cases: Sequence[Case], codebook: Codebook, matrix: Kil
             chosen = asked[:FIRST] if part is likely else asked
             tried = attempt(mutant.backend, chosen, codebook, declared=codebook.promised({operator}))
             if tried.refusal:
-                return Solo(mutant.id, refusal=tried.refusal)
+                return SoloResult(mutant.id, refusal=tried.refusal)
             if tried.wrong:
-                return Solo(mutant.id, operator, min(tried.wrong))
-    return Solo(mutant.id)
+                return SoloResult(mutant.id, operator, min(tried.wrong))
+    return SoloResult(mutant.id)

@@ -18,44 +18,44 @@ from conformance.contract.types import Scalar, Value, is_place
 from conformance.trial.fuzz.near_bytes import item_in, with_part
 from conformance.trial.fuzz.seed import is_cheap
 from conformance.vectors.axis import refusal_of
-from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, RestartStep
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
 from conformance.vectors.compact import MARK, holds_recipe, is_recipe
 from conformance.vectors.exchange import AnyStep, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.leaf import (
     INTEGER,
-    Dial,
+    LeafOccurrence,
+    LeafRange,
     Optional,
-    Spot,
-    anywhere,
     beside,
+    contains_value,
     dial_of,
     is_placeholder,
     put,
     spots,
 )
-from conformance.vectors.notable import AXES, notable
+from conformance.vectors.notable import AXES, notable_values
 from conformance.vectors.place import distinct_places
 
 _LARGE: Final = 4096  # bytes; of a larger item only the long texts are turned, each question costs
 _LONG: Final = 256
 
 
-def parts_in(data: bytes, name: str) -> Iterator[tuple[Spot, Dial | None]]:
+def parts_in(data: bytes, name: str) -> Iterator[tuple[LeafOccurrence, LeafRange | None]]:
     """Each whole number and text of a CBOR item, the first of every leaf, with its dial."""
     if (item := item_in(data)) is None:
         return
     for place in distinct_places(Value(), item[0]):
         value, where = place.value, f"{name} {place.key}"
         if type(value) is int and len(data) <= _LARGE:
-            spot = Spot(where, INTEGER, str(value), place.path)
+            spot = LeafOccurrence(where, INTEGER, str(value), place.path)
             yield spot, dial_of(spot)
         elif isinstance(value, str) and value and (len(data) <= _LARGE or len(value) >= _LONG):
-            spot = Spot(where, Scalar("string"), value, place.path)
-            yield spot, Dial(spot, len(value), 0, max(_LONG, 2 * len(value)), counts=True)
+            spot = LeafOccurrence(where, Scalar("string"), value, place.path)
+            yield spot, LeafRange(spot, len(value), 0, max(_LONG, 2 * len(value)), counts=True)
 
 
-def with_another(data: bytes, spot: Spot, value: Any) -> bytes:
+def with_another(data: bytes, spot: LeafOccurrence, value: Any) -> bytes:
     """The item with another number or text; the digests in it are made right again."""
     item = item_in(data)
     assert item is not None
@@ -96,9 +96,9 @@ class CallLeaf:
 
     steps: AnySteps
     at: int  # the place of the call, or of the file step
-    spot: Spot
-    dial: Dial | None
-    holder: Spot | None = None  # the byte string of the call that it lies in
+    spot: LeafOccurrence
+    dial: LeafRange | None
+    holder: LeafOccurrence | None = None  # the byte string of the call that it lies in
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class CallLeaf:
         step = self.steps[self.at]
         if isinstance(step, FileStep):
             return self.spot.place
-        assert isinstance(step, CallStep | Asked)
+        assert isinstance(step, CallStep | QuestionCall)
         return f"{step.operator} {self.spot.place}"
 
     def having(self, value: Any) -> AnySteps:
@@ -116,14 +116,14 @@ class CallLeaf:
         if isinstance(step, FileStep):
             changed = writing(step, with_another(written(step) or b"", self.spot, value))
         else:
-            assert isinstance(step, CallStep | Asked)
+            assert isinstance(step, CallStep | QuestionCall)
             spot = self.holder or self.spot
             if self.holder is not None:
                 value = with_another(bytes.fromhex(self.holder.value), self.spot, value).hex()
-            changed = Asked(step.name, step.operator, put(step.inputs, spot.steps, value))
+            changed = QuestionCall(step.name, step.operator, put(step.inputs, spot.steps, value))
         return (*self.steps[: self.at], changed, *self.steps[self.at + 1 :])
 
-    def at_place(self, place: int) -> AnySteps:
+    def question_with(self, place: int) -> AnySteps:
         """The question with the leaf's dial at a place."""
         assert self.dial is not None
         return self.having(self.dial.value(place))
@@ -138,12 +138,12 @@ class Neighbourhood:
 
     def leaves(self, steps: AnySteps, last: str = "") -> Iterator[CallLeaf]:
         """The leaves of every call, those of the call `last` first, then of those before; of each some occurrences."""
-        calls = [k for k, step in enumerate(steps) if isinstance(step, CallStep | Asked)]
-        names = [step.name for step in steps if isinstance(step, CallStep | Asked)]
+        calls = [k for k, step in enumerate(steps) if isinstance(step, CallStep | QuestionCall)]
+        names = [step.name for step in steps if isinstance(step, CallStep | QuestionCall)]
         stop = names.index(last) if last in names else len(names) - 1
         for k in (*reversed(calls[: stop + 1]), *calls[stop + 1 :]):
             step = steps[k]
-            assert isinstance(step, CallStep | Asked)
+            assert isinstance(step, CallStep | QuestionCall)
             if len(repr(step.inputs)) > LONGEST:
                 continue
             long = holds_recipe(step.inputs)
@@ -162,7 +162,7 @@ class Neighbourhood:
             if isinstance(step, FileStep):
                 if (data := written(step)) is not None:
                     yield from (CallLeaf(steps, k, *one) for one in parts_in(data, step.subject))
-            elif isinstance(step, CallStep | Asked):
+            elif isinstance(step, CallStep | QuestionCall):
                 for spot in spots(self.codebook[step.operator].contract.inputs, step.inputs):
                     if spot.type == Scalar("bytes") and isinstance(spot.value, str) and "~" not in spot.place:
                         found = parts_in(bytes.fromhex(spot.value), spot.place)
@@ -173,7 +173,7 @@ class Neighbourhood:
 
         In all lines but the first, one of `calls` comes before each repetition, on the same handle.
         """
-        wrong = next((one for one in steps if isinstance(one, CallStep | Asked) and one.name == last), None)
+        wrong = next((one for one in steps if isinstance(one, CallStep | QuestionCall) and one.name == last), None)
         handle = None if wrong is None else self._handle(wrong)
         if wrong is None or handle is None:
             return
@@ -186,15 +186,15 @@ class Neighbourhood:
             for k in range(_ROUNDS):
                 if other is not None:
                     taken = self._taken(other)
-                    more.append(Asked(f"round-{k}", other.operator, {**other.inputs, taken: handle}))
-                more.append(Asked(f"again-{k}", wrong.operator, wrong.inputs))
+                    more.append(QuestionCall(f"round-{k}", other.operator, {**other.inputs, taken: handle}))
+                more.append(QuestionCall(f"again-{k}", wrong.operator, wrong.inputs))
             yield (*steps, *more)
 
-    def _taken(self, step: CallStep | Asked) -> str:
+    def _taken(self, step: CallStep | QuestionCall) -> str:
         method = self.codebook[step.operator].contract.method
         return "" if method is None or method.closes else method.takes
 
-    def _handle(self, step: CallStep | Asked) -> Any:
+    def _handle(self, step: CallStep | QuestionCall) -> Any:
         return step.inputs.get(self._taken(step))
 
     def changing(self, cases: Iterable[Case]) -> list[CallStep]:
@@ -206,7 +206,11 @@ class Neighbourhood:
                 continue
             method = self.codebook[step.operator].contract.method
             others = [part for name, part in step.inputs.items() if name != taken]
-            if method is not None and not method.reads and not any(anywhere(part, is_placeholder) for part in others):
+            if (
+                method is not None
+                and not method.reads
+                and not any(contains_value(part, is_placeholder) for part in others)
+            ):
                 found[step.operator] = step
         return list(found.values())
 
@@ -214,14 +218,14 @@ class Neighbourhood:
         """The questions in which only this leaf has another value, without those that no backend is asked."""
         step = leaf.steps[leaf.at]
         told = {repr(leaf.spot.value)}
-        operator = step.operator if isinstance(step, CallStep | Asked) else ""
+        operator = step.operator if isinstance(step, CallStep | QuestionCall) else ""
         for value in self._values(operator, leaf):
             if repr(value) not in told:
                 told.add(repr(value))
                 if self.is_askable(question := leaf.having(value), leaf.at):
                     yield question
 
-    def coupled(self, leaves: Sequence[CallLeaf]) -> Iterator[AnySteps]:
+    def coupled_changes(self, leaves: Sequence[CallLeaf]) -> Iterator[AnySteps]:
         """The questions in which two numbers of one call that are equal, or differ by one, move together.
 
         Where a call lies at a limit that another of its numbers sets, it stays there.
@@ -235,7 +239,7 @@ class Neighbourhood:
                 continue
             for place in (*(2**power for power in range(1, 64, 5)), *one.dial.places()):
                 if other.dial.low <= place + apart <= other.dial.high and one.dial.low <= place <= one.dial.high:
-                    both = replace(other, steps=one.at_place(place)).at_place(place + apart)
+                    both = replace(other, steps=one.question_with(place)).question_with(place + apart)
                     if self.is_askable(both, one.at):
                         yield both
 
@@ -250,7 +254,7 @@ class Neighbourhood:
         if not isinstance(leaf.spot.type, Optional):
             sorts += [self.seen.get((operator, leaf.spot.place), ()), beside(leaf.spot)]
         for axis in AXES:
-            named = notable(axis, leaf.spot)
+            named = notable_values(axis, leaf.spot)
             sorts.append(value for _, value in named if not holds_recipe(value) or _count(value) <= _MOST)
         for row in zip_longest(*sorts, fillvalue=_NOTHING):
             yield from (value for value in row if value is not _NOTHING)
@@ -260,7 +264,7 @@ class Neighbourhood:
         step = steps[at]
         if isinstance(step, FileStep):
             return True
-        assert isinstance(step, CallStep | Asked)
+        assert isinstance(step, CallStep | QuestionCall)
         forms = self.codebook[step.operator]
         try:
             if refusal_of(forms.contract, forms.inputs, step.inputs) is None:
@@ -297,7 +301,7 @@ def cost(steps: AnySteps) -> int:
     total = 0
     for step in steps:
         total += _RESTART if isinstance(step, RestartStep) else _STEP
-        total += len(repr(step.inputs)) + _made(step.inputs) if isinstance(step, CallStep | Asked) else _MAKING
+        total += len(repr(step.inputs)) + _made(step.inputs) if isinstance(step, CallStep | QuestionCall) else _MAKING
     return total
 
 
@@ -317,7 +321,7 @@ def in_turns(lines: Sequence[Iterable[AnySteps]], budget: int) -> Iterator[AnySt
 
 def without_pins(steps: Sequence[AnyStep]) -> AnySteps:
     """The steps of a question, ready to be changed."""
-    return tuple(replace(step, pin=None) if isinstance(step, Asked) else step for step in steps)
+    return tuple(replace(step, pin=None) if isinstance(step, QuestionCall) else step for step in steps)
 
 
 def _made(value: Any) -> int:
@@ -328,7 +332,7 @@ def _made(value: Any) -> int:
     return sum(map(_made, parts))
 
 
-def _is_number(spot: Spot) -> bool:
+def _is_number(spot: LeafOccurrence) -> bool:
     dial = dial_of(spot)
     return dial is not None and not dial.counts
 

@@ -114,7 +114,7 @@ class Progress(Protocol):
         """Something that the user should see."""
 
 
-class Silence:
+class NoProgress:
     """Progress that is not shown."""
 
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:

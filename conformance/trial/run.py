@@ -25,8 +25,8 @@ from conformance.contract.library import Library
 from conformance.contract.suite import Suite
 from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Result, RunResult, Verdict
 from conformance.trial.client import Client
-from conformance.trial.forked import apart, share_out
-from conformance.trial.options import FailureLimit, Progress, RunOptions, Selection, Silence
+from conformance.trial.forked import in_child_process, share_out
+from conformance.trial.options import FailureLimit, NoProgress, Progress, RunOptions, Selection
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
 from conformance.vectors.corpus import CONTRACT, Corpus
@@ -60,8 +60,8 @@ def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: P
     # Expected failures may name checks of larger profiles, laws among them.
     needs_code = library.suite.has_code and (options.includes("standard") or options.expected_failures)
     if needs_code and not options.same_process:
-        return apart(tried, progress or Silence())
-    return tried(progress or Silence())
+        return in_child_process(tried, progress or NoProgress())
+    return tried(progress or NoProgress())
 
 
 def selected_checks(library: Library, corpus: Corpus, options: RunOptions, progress: Progress) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def selected_checks(library: Library, corpus: Corpus, options: RunOptions, progr
         return tuple(sorted(run.selected))
 
     if library.suite.has_code and options.includes("standard"):
-        return apart(listed, progress)
+        return in_child_process(listed, progress)
     return listed(progress)
 
 

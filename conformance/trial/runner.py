@@ -18,8 +18,8 @@ from typing import Final
 
 from conformance.backend.driver import Driver
 from conformance.backend.outcome import ProtocolError, describe
-from conformance.backend.scheduler import Finished, TimeoutBudget
-from conformance.trial.cases import blamed, stand_in_loss
+from conformance.backend.scheduler import ConversationResult, TimeoutBudget
+from conformance.trial.cases import conversation_verdicts, stand_in_loss
 from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict, lost
 from conformance.trial.forked import PAUSE, share_out
 from conformance.trial.options import Progress
@@ -99,19 +99,19 @@ class _Runner:
         first = [trial for row in zip_longest(*(probe[:FIRST] for probe in probes)) for trial in row if trial]
         whole = TrialResults()
         given_up = self.run_parts(whole, [first])
-        asked = without(first, given_up)
+        asked = other_trials(first, given_up)
         if len(probes) > 1 and whole.all_lost(asked):
             why = "the backend was lost in all of a few checks of every operator"
-            whole.give_up(without(trials, asked), lambda _: why)
+            whole.give_up(other_trials(trials, asked), lambda _: why)
             return whole
         self.run_apart(whole, by_operator(given_up))
-        rest = without(trials, first)
+        rest = other_trials(trials, first)
         for probe in probes:
             if whole.all_lost(probe[:FIRST]):
                 rest = self.probed(whole, probe, rest)
         given_up = self.run_parts(whole, self.parts_of(rest))
         self.run_apart(whole, by_operator(given_up))
-        self.forget(whole, without(trials, first))
+        self.forget(whole, other_trials(trials, first))
         return whole
 
     def parts_of(self, trials: Iterable[Trial]) -> list[list[Trial]]:
@@ -142,12 +142,12 @@ class _Runner:
     def probed(self, whole: TrialResults, probe: Sequence[Trial], rest: Sequence[Trial]) -> list[Trial]:
         """What is left to ask after an operator whose first trials were lost has been tried further."""
         self.run_apart(whole, [probe[FIRST:]])
-        left = without(rest, probe)
+        left = other_trials(rest, probe)
         if not whole.all_lost(probe):
             return left
         hopeless = [trial for trial in left if trial.operator == probe[0].operator]
         whole.give_up(hopeless, lambda _: f"the backend was lost in each of {len(probe)} checks of this operator")
-        return without(left, hopeless)
+        return other_trials(left, hopeless)
 
     def run_apart(self, whole: TrialResults, parts: Sequence[Sequence[Trial]]) -> None:
         """Run each part with a driver of its own; what they do not ask is given up."""
@@ -180,7 +180,7 @@ class _Runner:
             since = told
             for finished in driver.run([trial.conversation for trial in part]):
                 trial, now = by_key[finished.key], time.perf_counter()
-                found = judged(trial, finished, driver.declared)
+                found = results_of_trial(trial, finished, driver.declared)
                 # Trials overlap; what passed since the last one ended counts for this one, so that the sum is right.
                 found.seconds[trial.checks[0].id] = now - since
                 since = now
@@ -199,12 +199,14 @@ class _Runner:
             tell(ended)
 
 
-def judged(trial: Trial, finished: Finished[Sequence[Result]], declared: frozenset[str] | None) -> TrialResults:
+def results_of_trial(
+    trial: Trial, finished: ConversationResult[Sequence[Result]], declared: frozenset[str] | None
+) -> TrialResults:
     """What one trial came to."""
     key = trial.conversation.key
     if not finished.asked:
         return TrialResults(unasked=[key], trials=1)
-    found = blamed(trial.checks, finished, declared)
+    found = conversation_verdicts(trial.checks, finished, declared)
     return TrialResults(
         results=[_with_call(result, trial, finished.calls) for result in found.results],
         lost=set() if finished.lost is None else {key},
@@ -236,7 +238,7 @@ def by_operator(trials: Iterable[Trial]) -> list[list[Trial]]:
     return [found[operator] for operator in sorted(found)]
 
 
-def without(trials: Iterable[Trial], others: Iterable[Trial]) -> list[Trial]:
+def other_trials(trials: Iterable[Trial], others: Iterable[Trial]) -> list[Trial]:
     """The trials that are not among others."""
     keys = {trial.conversation.key for trial in others}
     return [trial for trial in trials if trial.conversation.key not in keys]

@@ -18,14 +18,14 @@ from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.program import Program, method_of, without
+from conformance.trial.fuzz.program import Program, method_of, without_turns
 from conformance.trial.fuzz.program_draw import Pool, move_of, pool_of, programs
 from conformance.trial.fuzz.program_listings import degenerate, opening
 from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
 from conformance.trial.generator import Native
-from conformance.trial.missing_calls import Wanted, wanted
+from conformance.trial.missing_calls import MissingCall, missing_calls
 from conformance.vectors.case import Case
-from conformance.vectors.place import Place, distinct_places, empty, put
+from conformance.vectors.place import Place, distinct_places, empty_value, put
 from conformance.vectors.state_tracking import SUCCEEDS
 
 _NO_CASE: Final = Case("a suggestion", "", "", "", (), (), "quick", ())
@@ -43,12 +43,12 @@ class Suggestion:
     """Inputs that a contract's cases lack, and all that they are an example of."""
 
     native: Native
-    shows: tuple[Wanted, ...]
+    shows: tuple[MissingCall, ...]
 
 
 def suggestions(
     forms: OperatorForms, known: Sequence[FrozenCall], starts: Iterable[Native]
-) -> tuple[tuple[Suggestion, ...], tuple[Wanted, ...], tuple[Native, ...]]:
+) -> tuple[tuple[Suggestion, ...], tuple[MissingCall, ...], tuple[Native, ...]]:
     """Calls for what the `known` ones lack; what no call was found for; and calls that no guard refuses.
 
     `starts` are complete inputs to begin with. No answer of a backend is needed: guards and edge cases depend on the
@@ -56,10 +56,10 @@ def suggestions(
     """
     contract = forms.contract
     evaluator = Evaluator(contract)
-    search = _Search(forms, evaluator, list(wanted(contract, evaluator, known)))
+    search = _Search(forms, evaluator, list(missing_calls(contract, evaluator, known)))
     natives = [dict(call.inputs) for call in known]
     search.known.update(map(printed, natives))
-    begun = [*_distinct([*starts, *natives])] or [empty(contract.inputs)]
+    begun = [*_distinct([*starts, *natives])] or [empty_value(contract.inputs)]
     search.take(begun)
     for _ in range(_ROUNDS):
         search.take(chain.from_iterable(_solved(search, native) for native in search.promising(begun)))
@@ -72,9 +72,9 @@ def suggestions(
 class _Search:
     """What is still missing, and what was found; a candidate is judged once."""
 
-    def __init__(self, forms: OperatorForms, evaluator: Evaluator, missing: list[Wanted]) -> None:
+    def __init__(self, forms: OperatorForms, evaluator: Evaluator, missing: list[MissingCall]) -> None:
         self.forms, self.contract, self.evaluator, self.missing = forms, forms.contract, evaluator, missing
-        self.found: list[tuple[Native, list[Wanted]]] = []
+        self.found: list[tuple[Native, list[MissingCall]]] = []
         self.passed: list[Native] = []  # candidates that pass more guards than those before, the best last
         self.known: set[str] = set()
         self.accepted: list[Native] = []
@@ -110,7 +110,7 @@ class _Search:
             return
         if guard is None and len(self.accepted) < _ACCEPTED:
             self.accepted.append(native)
-        shows: list[Wanted] = []
+        shows: list[MissingCall] = []
         for one in self.missing:
             if one not in shows and one.meets(self.evaluator, call):
                 shows.append(one)
@@ -235,7 +235,7 @@ def _has_size(place: Place) -> bool:
 
 def _more(place: Place) -> Any:
     if isinstance(place.type, ListOf):
-        return [place.value[-1] if place.value else empty(place.type.item)]
+        return [place.value[-1] if place.value else empty_value(place.type.item)]
     return place.value[-1:] or ("a" if isinstance(place.value, str) else b"a")
 
 
@@ -243,17 +243,17 @@ _PROGRAMS: Final = 1500  # drawn
 
 
 @dataclass(frozen=True, slots=True)
-class Sequenced:
+class SuggestedProgram:
     """A program whose last call is something that the cases lack."""
 
     program: Program
     operator: str
-    shows: tuple[Wanted, ...]
+    shows: tuple[MissingCall, ...]
 
 
 def machine_suggestions(
     contract: Contract, codebook: Codebook, cases: Sequence[Case], known: Mapping[str, Sequence[FrozenCall]]
-) -> tuple[tuple[Sequenced, ...], tuple[tuple[str, Wanted], ...]]:
+) -> tuple[tuple[SuggestedProgram, ...], tuple[tuple[str, MissingCall], ...]]:
     """What the `known` calls of some operations lack and the shortest sequences for it; and what was not found.
 
     States follow from the machine; where a state depends on an answer it is unknown, and nothing is found.
@@ -262,7 +262,7 @@ def machine_suggestions(
     for operator, calls in known.items():
         evaluator = Evaluator(codebook[operator].contract)
         search.evaluators[operator] = evaluator
-        lacking = wanted(codebook[operator].contract, evaluator, calls)
+        lacking = missing_calls(codebook[operator].contract, evaluator, calls)
         # Without a handle the state has no value, so that no other guard can be judged.
         search.missing[operator] = [one for one in lacking if not _is_pair_of_handle(one)]
     drawn = islice(programs(search.pool, f"{contract.operator}\0suggest"), _PROGRAMS)
@@ -274,7 +274,7 @@ def machine_suggestions(
     return tuple(search.found), tuple(left)
 
 
-def _is_pair_of_handle(one: Wanted) -> bool:
+def _is_pair_of_handle(one: MissingCall) -> bool:
     return one.part == f"guard {OPEN_HANDLE}" and one.name.startswith("before-")
 
 
@@ -284,8 +284,8 @@ class _MachineSearch:
     def __init__(self, pool: Pool, codebook: Codebook) -> None:
         self.pool, self.codebook = pool, codebook
         self.evaluators: dict[str, Evaluator] = {}
-        self.missing: dict[str, list[Wanted]] = {}
-        self.found: list[Sequenced] = []
+        self.missing: dict[str, list[MissingCall]] = {}
+        self.found: list[SuggestedProgram] = []
 
     def take(self, program: Program) -> None:
         """Note every call of a program that is missing, each in the shortest program that leads to it."""
@@ -296,11 +296,11 @@ class _MachineSearch:
             if not shows:
                 continue
             short = self.shortest(program[: k + 1], shows)
-            self.found.append(Sequenced(short, call.operator, tuple(shows)))
+            self.found.append(SuggestedProgram(short, call.operator, tuple(shows)))
             for one in shows:
                 self.missing[call.operator].remove(one)
 
-    def shown(self, call: FrozenCall) -> list[Wanted]:
+    def shown(self, call: FrozenCall) -> list[MissingCall]:
         """What this call shows of what is missing."""
         evaluator = self.evaluators[call.operator].forgetful()
         contract = self.codebook[call.operator].contract
@@ -333,10 +333,10 @@ class _MachineSearch:
                 if reached.after is not None:
                     live[turn.handle] = reached.after
 
-    def shortest(self, program: Program, shows: Sequence[Wanted]) -> Program:
+    def shortest(self, program: Program, shows: Sequence[MissingCall]) -> Program:
         """The program without every turn that its last call does not need."""
         for k in range(len(program) - 2, -1, -1):
-            shorter = without(program, [k])
+            shorter = without_turns(program, [k])
             if not shorter or shorter[-1].operator != program[-1].operator:
                 continue
             *_, last = self.calls(shorter)

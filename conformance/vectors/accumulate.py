@@ -54,7 +54,7 @@ _BATCH_BYTES: Final = 1 << 20  # hashed bytes per batch, so that few long answer
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class HashFailure:
     """A call, counted from 1, whose answer could not be hashed."""
 
     call: int
@@ -63,7 +63,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class CallWindow:
     """One call out of the run: its inputs and the SHA-256 of its hashed bytes alone."""
 
     inputs: Mapping[str, Any]
@@ -71,17 +71,17 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulated:
+class AccumulatedRun:
     """What a run came to: checkpoints as (calls done, hex SHA-256), elements hashed, and why it stopped early if so."""
 
     checkpoints: tuple[tuple[int, str], ...]
     elements: int
-    windows: Mapping[int, Window]
-    stop: Stop | None = None
+    windows: Mapping[int, CallWindow]
+    stop: HashFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class RunGap:
     """A run differs from the expected one in the calls after `agreed`, up to and including `differs` (from 1)."""
 
     agreed: int
@@ -91,13 +91,13 @@ class Gap:
         return f"the first difference lies in the calls {self.agreed + 1}..{self.differs}"
 
 
-def gap(expected: Collection[tuple[int, str]], observed: Collection[tuple[int, str]]) -> Gap | None:
+def gap(expected: Collection[tuple[int, str]], observed: Collection[tuple[int, str]]) -> RunGap | None:
     """Between which checkpoints an observed run first differs, None where it does not."""
     found = dict(observed)
     agreed = 0
     for calls, digest in expected:
         if found.get(calls) != digest:
-            return Gap(agreed, calls)
+            return RunGap(agreed, calls)
         agreed = calls
     return None
 
@@ -115,14 +115,14 @@ class _Run:
     elements: int = 0
     size: int = 0  # hashed bytes of the last call
     checkpoints: list[tuple[int, str]] = field(default_factory=list)
-    windows: dict[int, Window] = field(default_factory=dict)
+    windows: dict[int, CallWindow] = field(default_factory=dict)
 
     def add(self, inputs: Mapping[str, Any], outcome: Outcome) -> bool:
         """Hash one answer; whether the run still agrees with what was expected. Raises IllTyped."""
         raw, elements = self.read(outcome)
         self.hasher.update(raw)
         if self.calls in self.keep:
-            self.windows[self.calls] = Window(inputs, hashlib.sha256(raw).hexdigest())
+            self.windows[self.calls] = CallWindow(inputs, hashlib.sha256(raw).hexdigest())
         self.calls += 1
         self.elements += elements
         self.size = len(raw)
@@ -132,8 +132,8 @@ class _Run:
         self.checkpoints.append((self.calls, digest))
         return bool(self.expected.get(self.calls, digest) == digest)
 
-    def done(self, stop: Stop | None = None) -> Accumulated:
-        return Accumulated(tuple(self.checkpoints), self.elements, self.windows, stop)
+    def done(self, stop: HashFailure | None = None) -> AccumulatedRun:
+        return AccumulatedRun(tuple(self.checkpoints), self.elements, self.windows, stop)
 
 
 def accumulate(
@@ -141,7 +141,7 @@ def accumulate(
     codebook: Codebook,
     dialect: Dialect,
     keep: Collection[int] = (),
-) -> Talk[Accumulated]:
+) -> Talk[AccumulatedRun]:
     """Make the calls of an accumulation; the run ends early at the first of its own checkpoints that differs.
 
     `keep` names calls, counted from 0, whose windows are kept.
@@ -162,12 +162,12 @@ def accumulate(
             try:
                 if not run.add(one, outcome):
                     return run.done()
-                inputs = reader.fed(one, outcome)
+                inputs = reader.next_inputs(one, outcome)
             except IllTyped as error:
                 observed = observe(outcome, accumulation.operator, codebook, dialect)
                 if isinstance(observed, ObservedResult):
                     observed = BadAnswer(error)
-                return run.done(Stop(number, one, observed))
+                return run.done(HashFailure(number, one, observed))
     return run.done()
 
 
@@ -220,7 +220,7 @@ class _Reader:
             return int(wire).to_bytes(8, "little"), 1
         return encode_canonical(self.lasting.to_native(wire)), 1
 
-    def fed(self, inputs: Mapping[str, Any], outcome: Outcome) -> Mapping[str, Any]:
+    def next_inputs(self, inputs: Mapping[str, Any], outcome: Outcome) -> Mapping[str, Any]:
         """The inputs of the call after this answer."""
         assert isinstance(outcome, RawResult)
         following: Any = inputs

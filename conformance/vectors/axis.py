@@ -18,11 +18,11 @@ from conformance.codec.form import Form
 from conformance.contract.model import Contract, first_false
 from conformance.contract.syntax import BYTES, SizeLimit, size_limits
 from conformance.contract.types import ListOf, MapOf, Scalar, Value, is_place
-from conformance.vectors.case import Asked, HarnessStep, Question, slug
+from conformance.vectors.case import HarnessStep, Question, QuestionCall, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe
 from conformance.vectors.group import Expansion
-from conformance.vectors.leaf import Optional, Spot, is_placeholder, put, spots, value_at
-from conformance.vectors.notable import ENDS, NEAR, notable, odd_members, straddling
+from conformance.vectors.leaf import LeafOccurrence, Optional, is_placeholder, put, spots, value_at
+from conformance.vectors.notable import ENDS, NEAR, notable_values, odd_members, straddling
 
 _LARGE: Final = 60_000  # items or bytes: such a value is no quick case
 _REFUSED: Final = 2  # values of one leaf that the same guard refuses: the first and the last
@@ -30,15 +30,15 @@ Variant = tuple[str, Mapping[str, Any]]  # a name, and the inputs of the step wi
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LeafVariants:
     """The variants of one leaf."""
 
     leaf: str
-    spot: Spot
+    spot: LeafOccurrence
     variants: tuple[Variant, ...]
 
 
-def along_axis(expansion: Expansion, questions: Iterable[Question]) -> Iterator[Question]:
+def axis_cases(expansion: Expansion, questions: Iterable[Question]) -> Iterator[Question]:
     """The cases of an `axis` group, made of the questions that the group gives without its axis."""
     body = expansion.body
     for question in questions:
@@ -65,7 +65,7 @@ def along_axis(expansion: Expansion, questions: Iterable[Question]) -> Iterator[
             yield from (_with(question, asked, name, inputs) for name, inputs in named)
 
 
-def _step(expansion: Expansion, question: Question) -> Asked:
+def _step(expansion: Expansion, question: Question) -> QuestionCall:
     calls = question.calls
     name = expansion.body.get("step")
     for one in calls:
@@ -76,7 +76,7 @@ def _step(expansion: Expansion, question: Question) -> Asked:
     raise (expansion.place / "step").problem("C008", f"no step {name!r} is a call", "name a step of the trace")
 
 
-def _lines(expansion: Expansion, asked: Asked) -> Iterator[Line]:
+def _lines(expansion: Expansion, asked: QuestionCall) -> Iterator[LeafVariants]:
     """The first occurrence of every leaf that the group wants, or, with `every`, each occurrence, and its variants."""
     wanted = expansion.body.get("leaves", ("*",))
     unwanted = expansion.body.get("except", ())
@@ -89,10 +89,10 @@ def _lines(expansion: Expansion, asked: Asked) -> Iterator[Line]:
         if any(fnmatchcase(leaf, one) for one in wanted) and not any(fnmatchcase(leaf, one) for one in unwanted):
             seen.add(spot.place)
             if variants := _variants(expansion, asked, spot):
-                yield Line(leaf, spot, variants)
+                yield LeafVariants(leaf, spot, variants)
 
 
-def _numbered(spot: Spot) -> str:
+def _numbered(spot: LeafOccurrence) -> str:
     """The place with the index of every list item instead of `[]`."""
     place = spot.place
     for step in spot.steps:
@@ -101,7 +101,7 @@ def _numbered(spot: Spot) -> str:
     return place
 
 
-def _variants(expansion: Expansion, asked: Asked, spot: Spot) -> tuple[Variant, ...]:
+def _variants(expansion: Expansion, asked: QuestionCall, spot: LeafOccurrence) -> tuple[Variant, ...]:
     """The variants of a leaf that no guard refuses, and behind them some of those that one does."""
     contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
     found: dict[str, list[Variant]] = {"": []}  # by the guard that refuses them
@@ -117,7 +117,7 @@ def _variants(expansion: Expansion, asked: Asked, spot: Spot) -> tuple[Variant, 
     return (*accepted, *(one for some in found.values() for one in some))
 
 
-def _inputs(expansion: Expansion, asked: Asked, spot: Spot) -> Iterator[Variant]:
+def _inputs(expansion: Expansion, asked: QuestionCall, spot: LeafOccurrence) -> Iterator[Variant]:
     """The inputs with each value of the axis at one leaf; `against` another, with both on either side of a power."""
     if name := expansion.body.get("against"):
         found = spots(expansion.codebook[asked.operator].contract.inputs, asked.inputs)
@@ -128,12 +128,12 @@ def _inputs(expansion: Expansion, asked: Asked, spot: Spot) -> Iterator[Variant]
             yield f"{one}-against-{beside}", put(put(asked.inputs, spot.steps, one), other.steps, beside)
         return
     most = expansion.body.get("largest")
-    for name, value in notable(expansion.body["axis"], spot):
+    for name, value in notable_values(expansion.body["axis"], spot):
         if most is None or _size(value) <= most:
             yield name, put(asked.inputs, spot.steps, value)
 
 
-def _with_unknown(expansion: Expansion, asked: Asked, path: str) -> Mapping[str, Any]:
+def _with_unknown(expansion: Expansion, asked: QuestionCall, path: str) -> Mapping[str, Any]:
     """The inputs with a member for every odd value of every kind in the map at a path, but for what a guard refuses."""
     contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
     steps = (*path.split("."), "map")
@@ -168,7 +168,7 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, list | Mapping | str) else 0
 
 
-def _single(question: Question, asked: Asked, line: Line) -> Iterator[Question]:
+def _single(question: Question, asked: QuestionCall, line: LeafVariants) -> Iterator[Question]:
     """One case for all ordinary values of a leaf, and one for each large one."""
     ordinary = [_asked(asked, *one) for one in line.variants if not _is_large(one[1])]
     if ordinary:
@@ -178,7 +178,7 @@ def _single(question: Question, asked: Asked, line: Line) -> Iterator[Question]:
             yield _case(question, f"{line.leaf}={name}", [_asked(asked, name, inputs)], _slow(question))
 
 
-def _turns(asked: Asked, lines: list[Line]) -> Iterator[Mapping[str, Any]]:
+def _turns(asked: QuestionCall, lines: list[LeafVariants]) -> Iterator[Mapping[str, Any]]:
     """Turn k gives leaf j the value number k + j of its own: each value of each leaf in some turn."""
     for k in range(max((len(line.variants) for line in lines), default=0)):
         inputs = asked.inputs
@@ -195,7 +195,7 @@ def _part(value: Any, steps: Iterable[str | int]) -> Any:
     return value
 
 
-def _together(question: Question, asked: Asked, named: list[Variant]) -> Iterator[Question]:
+def _together(question: Question, asked: QuestionCall, named: list[Variant]) -> Iterator[Question]:
     """One case in which the step is asked once with every value of every leaf; large values have cases of their own."""
     steps = [_asked(asked, *one) for one in named if not _is_large(one[1])]
     at = next(k for k, one in enumerate(question.steps) if one is asked)
@@ -206,16 +206,16 @@ def _together(question: Question, asked: Asked, named: list[Variant]) -> Iterato
             yield _with(question, asked, name, inputs)
 
 
-def _asked(asked: Asked, name: str, inputs: Mapping[str, Any]) -> Asked:
+def _asked(asked: QuestionCall, name: str, inputs: Mapping[str, Any]) -> QuestionCall:
     return replace(asked, name=name, inputs=inputs, pin=None)
 
 
-def _with(question: Question, asked: Asked, name: str, inputs: Mapping[str, Any]) -> Question:
+def _with(question: Question, asked: QuestionCall, name: str, inputs: Mapping[str, Any]) -> Question:
     steps = [_asked(asked, asked.name, inputs) if one is asked else one for one in question.steps]
     return _case(question, name, steps, _slow(question) if _is_large(inputs) else "")
 
 
-def _case(question: Question, name: str, steps: Sequence[Asked | HarnessStep], profile: str = "") -> Question:
+def _case(question: Question, name: str, steps: Sequence[QuestionCall | HarnessStep], profile: str = "") -> Question:
     """The question with other steps; its name goes behind the question's own."""
     operator, group, own = question.id.split("::", 2)
     slug_ = name if own in ("", "trace") else f"{own},{name}"
@@ -238,7 +238,7 @@ def _slow(question: Question) -> str:
     return "standard" if question.profile == "quick" else question.profile
 
 
-def _leaf_slug(spot: Spot) -> str:
+def _leaf_slug(spot: LeafOccurrence) -> str:
     """`manifest.datasets.*.cardinality`, `header.t`, `files.keys`, `shards.presence`."""
     place, _, kind = spot.place.partition("~")
     place += {"{key}": ".keys", "array": ".items", "map": ".items"}.get(kind, "")
@@ -251,7 +251,7 @@ _TRIES: Final = 8  # a length inside a CBOR head changes the head's own
 Make = Callable[[int, int], Any]  # so many letters, and so many of the shortest
 
 
-def beside_limit(expansion: Expansion) -> Iterator[Question]:
+def limit_cases(expansion: Expansion) -> Iterator[Question]:
     """The cases of a `limit` group: the value at `grow`, as long as the guard allows and one longer."""
     makers: list[tuple[str, Make]] = []
     with expansion.noting():
@@ -270,7 +270,7 @@ def _in_units(expansion: Expansion, make: Make) -> Question | None:
     most, place = _limit(expansion).most, expansion.place / "grow"
     draft = expansion.draft()
     draft.set(expansion.body["grow"], make(most // 2 + 1, 0), place)
-    asked = Asked("call", expansion.contract.operator, draft.wire(place), None)
+    asked = QuestionCall("call", expansion.contract.operator, draft.wire(place), None)
     why = f"{expansion.group.why} {most // 2 + 1} letters beyond U+FFFF have more UTF-16 units than {most}."
     return expansion.question("astral-one-unit-more", (asked,), expansion.place, {"why": why})
 
@@ -342,7 +342,7 @@ def _question(expansion: Expansion, slug: str, make: Make, more: int) -> Questio
         short += wanted - measured(letters, short)
         letters, short = max(0, letters + short // width), short % width
         if measured(letters, short) == wanted:
-            asked = Asked("call", expansion.contract.operator, draft.wire(place), None)
+            asked = QuestionCall("call", expansion.contract.operator, draft.wire(place), None)
             said = f"{wanted} {'is one too many' if more else 'are allowed'}, and {limit.measure} counts them."
             return expansion.question(slug, (asked,), expansion.place, {"why": f"{expansion.group.why} {said}"})
     hint = "name a text, byte string or list of the inputs of which the guard's size depends"

@@ -12,7 +12,7 @@ from conformance.contract.source import Position, Problem
 from conformance.vectors.case import Case, Question, asked_of
 from conformance.vectors.corpus import CONTRACT, PIN, Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.expand import expand_all
-from conformance.vectors.freeze import FreezeProgress, Frozen, freeze, second_derivations, silent
+from conformance.vectors.freeze import FreezeProgress, Frozen, freeze, no_progress, second_derivations
 from conformance.vectors.governance import governance
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.lock import LOCK_FILE, Lock, contract_digests, lock_of, lock_text, read_lock
@@ -22,7 +22,7 @@ Agrees = Callable[[Case], bool]  # whether the frozen answers of a case contradi
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltCorpus:
     """A corpus derived again: every file as text by its path below the root, and the problems that were found."""
 
     corpus: Corpus
@@ -36,11 +36,11 @@ def regenerate(
     library: Library,
     jobs: int = 1,
     golden: bool = False,
-    progress: FreezeProgress = silent,
+    progress: FreezeProgress = no_progress,
     reference: str = "",
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
-) -> Built:
+) -> BuiltCorpus:
     """Derive the whole corpus. A golden case whose question is frozen already is taken over unless `golden` is true.
 
     With `only`, so is every case of other operators than these that backends confirm as before, where also the
@@ -111,7 +111,7 @@ def _built(
     questions: Mapping[str, Sequence[Question]],
     frozen: Frozen,
     reused: Mapping[str, tuple[Case, tuple[str, ...]]],
-) -> Built:
+) -> BuiltCorpus:
     fresh = {id_: (case, frozen.confirmed_by[id_]) for id_, case in frozen.cases.items()}
     known = {**fresh, **reused}
     cases: dict[str, tuple[Case, ...]] = {
@@ -128,7 +128,7 @@ def _built(
     versions = {operator: contract.version for operator, contract in contracts.items()}
     texts = {suite.shown(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
     texts[suite.shown(suite.spec / LOCK_FILE)] = lock_text(lock)
-    return Built(corpus, texts, frozen.problems, tuple(reused), lock)
+    return BuiltCorpus(corpus, texts, frozen.problems, tuple(reused), lock)
 
 
 def _reworded(question: Question, case: Case) -> Case:
@@ -142,14 +142,14 @@ def _reworded(question: Question, case: Case) -> Case:
     )
 
 
-def stale_files(library: Library, built: Built) -> Iterator[Path]:
+def stale_files(library: Library, built: BuiltCorpus) -> Iterator[Path]:
     """Vector files on disk that belong to no contract."""
     for file in sorted(library.suite.vectors.glob("**/*.json")):
         if library.suite.shown(file) not in built.texts:
             yield file
 
 
-def write(library: Library, built: Built) -> tuple[str, ...]:
+def write(library: Library, built: BuiltCorpus) -> tuple[str, ...]:
     """Write every file that differs and remove stale ones; answers their paths, none where there is a problem."""
     if built.problems:
         return ()
@@ -171,11 +171,11 @@ def build(
     library: Library,
     jobs: int = 1,
     golden: bool = False,
-    progress: FreezeProgress = silent,
+    progress: FreezeProgress = no_progress,
     reference: str = "",
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
-) -> tuple[Built, tuple[str, ...]]:
+) -> tuple[BuiltCorpus, tuple[str, ...]]:
     """Derive the corpus and write what changed (see `regenerate`); nothing is written where anything is wrong."""
     built = regenerate(library, jobs, golden, progress, reference, only, agrees)
     return built, write(library, built)
@@ -254,7 +254,7 @@ class Checked:
         return f"{self.cases} cases regenerated or kept: {verdict}{trust}"
 
 
-def check(library: Library, built: Built) -> Checked:
+def check(library: Library, built: BuiltCorpus) -> Checked:
     """The files compared with what was derived again, byte for byte (V008), and the corpus with the lock (governance).
 
     Raises BadLock.
@@ -272,7 +272,7 @@ def check(library: Library, built: Built) -> Checked:
     return Checked(tuple(sorted(set(problems))), changes, len(built.corpus), built.reused)
 
 
-def _drift(library: Library, built: Built) -> list[Problem]:
+def _drift(library: Library, built: BuiltCorpus) -> list[Problem]:
     found = []
     for name, text in built.texts.items():
         file = library.suite.root / name

@@ -24,7 +24,7 @@ Inputs = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class SequenceRange:
     """Where a sequence begins, the position behind its last one, and how many positions one call is about."""
 
     start: int
@@ -57,14 +57,14 @@ class CallSequence:
         """What an expression of the file comes to over native inputs, `position`, `index` and steps; None for none."""
         return self.expressions[path, key].evaluate(self.environment.bind(values))
 
-    def extent(self, inputs: Inputs, native_inputs: Inputs) -> Extent | None:
+    def extent(self, inputs: Inputs, native_inputs: Inputs) -> SequenceRange | None:
         """The extent of the sequence of some inputs; None where its expressions have no value there."""
         start = _at(inputs, self.declaration.at)
         values = {**native_inputs, "position": start, "index": 0}
         length, stride = (self.value(self.declaration.path, key, values) for key in ("length", "stride"))
         if start is None or not isinstance(length, int) or not isinstance(stride, int) or stride < 1:
             return None
-        return Extent(start, length, stride)
+        return SequenceRange(start, length, stride)
 
     def inputs(self, base: Inputs, position: int) -> Inputs:
         """The inputs of the call that begins at a position."""

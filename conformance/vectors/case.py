@@ -172,7 +172,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionCall:
     """One call of a question; inputs in JSON wire form, `{"from": "step.path"}` for what an earlier step answered,
     `{"root": "name"}` for a directory."""
 
@@ -187,16 +187,16 @@ class Question(_Named):
     """An unfrozen case. `accumulation` has no checkpoints yet; `confirm` says how they will be confirmed."""
 
     position: Position
-    steps: tuple[Asked | HarnessStep, ...]
+    steps: tuple[QuestionCall | HarnessStep, ...]
     accumulation: Accumulation | None = None
     confirm: str = "whole"
     sha256_pin: str = ""
     elements_pin: int | None = None
 
     @property
-    def calls(self) -> tuple[Asked, ...]:
+    def calls(self) -> tuple[QuestionCall, ...]:
         """The steps that are calls."""
-        return tuple(step for step in self.steps if isinstance(step, Asked))
+        return tuple(step for step in self.steps if isinstance(step, QuestionCall))
 
     @property
     def operators(self) -> frozenset[str]:
@@ -204,9 +204,9 @@ class Question(_Named):
         return _operators(self)
 
 
-def asked_of(step: CallStep | Asked | HarnessStep) -> object:
+def asked_of(step: CallStep | QuestionCall | HarnessStep) -> object:
     """What a step asks or does, without what is expected; equal for equal steps."""
-    if isinstance(step, CallStep | Asked):
+    if isinstance(step, CallStep | QuestionCall):
         return (step.name, step.operator, step.inputs)
     return replace(step, expected=None) if isinstance(step, TreeStep) else step
 

@@ -142,7 +142,7 @@ def expanded(value: Any) -> Any:
     return value
 
 
-def made(body: Mapping[str, Any]) -> Any:
+def recipe_value(body: Mapping[str, Any]) -> Any:
     """The value that a recipe makes; raises BadRecipe for an unknown generator."""
     count = int(body["count"])
     match body["generator"]:
@@ -178,7 +178,9 @@ def made(body: Mapping[str, Any]) -> Any:
 def _whole(value: Any) -> Any:
     """A part of a recipe with the recipes in it made."""
     if isinstance(value, Mapping):
-        return made(value[MARK]) if value.keys() == {MARK} else {key: _whole(part) for key, part in value.items()}
+        return (
+            recipe_value(value[MARK]) if value.keys() == {MARK} else {key: _whole(part) for key, part in value.items()}
+        )
     return list(map(_whole, value)) if isinstance(value, list) else value
 
 
@@ -234,7 +236,7 @@ def _checked(body: Mapping[str, Any]) -> Any:
 @lru_cache(_KEPT)
 def _made_once(text: str) -> Any:
     """The value of a recipe without digest, whose JSON text is the key of the memo."""
-    return made(json.loads(text))
+    return recipe_value(json.loads(text))
 
 
 @lru_cache(_DIGESTS)

@@ -18,7 +18,7 @@ from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Scalar, Struct, Type, lasting
 from conformance.vectors.case import Question, TreeStep
 from conformance.vectors.exchange import Transcript
-from conformance.vectors.state_tracking import Situation
+from conformance.vectors.state_tracking import StateTransition
 
 IsTrue = Callable[[Expression], bool]
 
@@ -49,7 +49,7 @@ class Contradiction:
         return f"the guard {self.guard.id} predicts {self.guard.code}" if self.guard else "every guard is true"
 
 
-def judged(
+def contradictions_of(
     contract: Contract, code: str, of_call: IsTrue, of_result: IsTrue | None = None, invariants: tuple[Clause, ...] = ()
 ) -> Contradiction:
     """The contradictions of one outcome: a failure with `code`, or a result where `code` is empty.
@@ -65,7 +65,7 @@ def judged(
     return Contradiction(guard, code not in foreseen, domain, broken, invariants)
 
 
-def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | None:
+def contradiction(situation: StateTransition, codebook: Codebook) -> Contradiction | None:
     """What an answer contradicts; None where there is no answer, or where a state that a clause needs is unknown."""
     observed, inputs = situation.exchange.observed, situation.inputs
     contract = codebook[situation.exchange.operator].contract
@@ -74,15 +74,15 @@ def contradiction(situation: Situation, codebook: Codebook) -> Contradiction | N
     given = contract.environment.known(inputs)
     call = contract.environment.joined(given)
     if isinstance(observed, ObservedFailure):
-        return judged(contract, observed.code, lambda one: one.holds(call))
+        return contradictions_of(contract, observed.code, lambda one: one.holds(call))
     result = contract.result_environment.joined(given, situation.result or {})
-    return judged(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
+    return contradictions_of(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
 
 
 def follows(
     question: Question,
     transcript: Transcript,
-    found: Sequence[Situation],
+    found: Sequence[StateTransition],
     contradictions: Sequence[Contradiction | None],
     codebook: Codebook,
 ) -> bool:
@@ -97,7 +97,7 @@ def follows(
     return len(found) == len(question.calls) and all(map(_follows, found, contradictions, repeat(codebook)))
 
 
-def _follows(situation: Situation, found: Contradiction | None, codebook: Codebook) -> bool:
+def _follows(situation: StateTransition, found: Contradiction | None, codebook: Codebook) -> bool:
     exchange = situation.exchange
     contract = codebook[exchange.operator].contract
     if (contract.method is None and contract.purity != "pure") or found is None or found.decision:
@@ -108,7 +108,7 @@ def _follows(situation: Situation, found: Contradiction | None, codebook: Codebo
     return not contract.refuses and set(_leaves(lasting(contract.outputs))) <= _equated(contract, situation)
 
 
-def _equated(contract: Contract, situation: Situation) -> set[str]:
+def _equated(contract: Contract, situation: StateTransition) -> set[str]:
     """The outputs that some postcondition equates with what does not depend on the result."""
     found = set[str]()
     for clause in contract.ensures:

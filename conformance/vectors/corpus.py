@@ -150,7 +150,7 @@ class _CaseFiles:
             where = body.get("id", f"number {k + 1}") if isinstance(body, dict) else f"number {k + 1}"
             try:
                 if ids is not None and body["id"] not in ids:
-                    models.pass_over(body["id"], body.get("steps", ()))
+                    models.skip_case(body["id"], body.get("steps", ()))
                     continue
                 if "steps" in body:
                     body["steps"] = models.read(body["id"], body["steps"])

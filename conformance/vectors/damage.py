@@ -188,7 +188,7 @@ def another(value: Any) -> Any:
     return 0
 
 
-def emptied(value: Any) -> Any:
+def emptied_value(value: Any) -> Any:
     """The empty value of the same type: zero, false, no letter, no byte, no element, no key."""
     return type(value)()
 
@@ -237,7 +237,7 @@ _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "changed": another,
     "cased": str.swapcase,
     "null": lambda value: None,
-    "empty": emptied,  # there, and empty: a program that asks for truth takes it for absent
+    "empty": emptied_value,  # there, and empty: a program that asks for truth takes it for absent
     "float": float,  # a whole number as a float
     "bool": bool,
     "number": int,  # a bool as 0 or 1

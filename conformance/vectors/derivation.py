@@ -15,10 +15,9 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS, Dialect
 from conformance.contract.source import Problem
 from conformance.contract.types import ListOf, Type
-from conformance.vectors.accumulate import Accumulated, accumulate, window_of
+from conformance.vectors.accumulate import AccumulatedRun, accumulate, window_of
 from conformance.vectors.case import (
     Accumulation,
-    Asked,
     CallStep,
     Case,
     Expected,
@@ -26,6 +25,7 @@ from conformance.vectors.case import (
     ExpectedResult,
     Pin,
     Question,
+    QuestionCall,
     Step,
     TreeStep,
     label,
@@ -36,7 +36,7 @@ from conformance.vectors.difference import difference, first_difference, tree_di
 from conformance.vectors.draft import MARKER_KEYS
 from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, restarts
 from conformance.vectors.leaf import type_at, value_at
-from conformance.vectors.state_tracking import Situation
+from conformance.vectors.state_tracking import StateTransition
 from conformance.vectors.vector_file import sealed
 
 WINDOWS: Final = 64  # calls of a long run that the reference confirms (DESIGN 5)
@@ -61,7 +61,7 @@ class Derivation:
     backend: str
     operators: frozenset[str]
     answers: Mapping[str, Answers]
-    accumulated: Mapping[str, Accumulated]
+    accumulated: Mapping[str, AccumulatedRun]
     faults: Mapping[str, str]  # case id -> how the backend was lost in it
 
     def covers(self, question: Question) -> bool:
@@ -87,7 +87,7 @@ def derive(
     """Ask one backend; questions with operators that it does not declare are left out. `judge` sees whole answers."""
     asked = {question.id: question for question in questions if question.operators <= hello.operators}
     answers: dict[str, Answers] = {}
-    accumulated: dict[str, Accumulated] = {}
+    accumulated: dict[str, AccumulatedRun] = {}
     faults: dict[str, str] = {}
     # Long lists travel as typed arrays on the CBOR wire, which is several times faster than decimal strings.
     for dialect, runs in ((DIALECTS["json"], False), (_fastest(hello), True)):
@@ -131,7 +131,7 @@ def kept_calls(question: Question) -> frozenset[int]:
 
 
 def confirm_windows(
-    backend: str, accumulation: Accumulation, run: Accumulated, codebook: Codebook, hello: Hello
+    backend: str, accumulation: Accumulation, run: AccumulatedRun, codebook: Codebook, hello: Hello
 ) -> Iterator[tuple[int, str, str]]:
     """Ask `backend` the windows of a run one by one: (call from 0, the run's SHA-256, what the backend gives)."""
     dialect = _fastest(hello)
@@ -168,7 +168,7 @@ def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expect
 
 
 def complaints(
-    question: Question, situation: Situation, found: Contradiction | None, codebook: Codebook
+    question: Question, situation: StateTransition, found: Contradiction | None, codebook: Codebook
 ) -> Iterator[Problem]:
     """What the reference's answer to one call contradicts; `found` is what it contradicts in the contract."""
     exchange = situation.exchange
@@ -206,7 +206,9 @@ def tree_complaints(question: Question, transcript: Transcript) -> Iterator[Prob
             yield Problem(question.position, "V002", message)
 
 
-def pin_complaints(question: Question, asked: Asked, exchange: Exchange, codebook: Codebook) -> Iterator[Problem]:
+def pin_complaints(
+    question: Question, asked: QuestionCall, exchange: Exchange, codebook: Codebook
+) -> Iterator[Problem]:
     """Where an answer is not what the requirement page pins."""
     pin, observed = asked.pin, exchange.observed
     if pin is None:
@@ -273,7 +275,7 @@ def explicit_difference(question: Question, own: Answers, theirs: Answers, codeb
                 return theirs.fault or f"{name} was not reached"
             if apart := tree_difference(step, own.trees[name], theirs.trees[name]):
                 return f"{name}: {apart.path} is {apart.expected!r:.200} against {apart.actual!r:.200}"
-        if not isinstance(step, Asked):
+        if not isinstance(step, QuestionCall):
             continue
         answer = theirs.expected.get(step.name)
         if answer is None:
@@ -297,7 +299,7 @@ def pinned_whole(question: Question, answers: Answers) -> bool:
 def _frozen_steps(question: Question, answers: Answers) -> Iterator[Step]:
     for number, step in enumerate(question.steps, start=1):
         match step:
-            case Asked():
+            case QuestionCall():
                 yield CallStep(step.name, step.operator, step.inputs, answers.expected[step.name])
             case TreeStep():
                 yield replace(step, expected=answers.trees[label(step, number)])
@@ -305,7 +307,7 @@ def _frozen_steps(question: Question, answers: Answers) -> Iterator[Step]:
                 yield step
 
 
-def frozen_case(question: Question, answers: Answers | None, run: Accumulated | None, pinned: bool) -> Case:
+def frozen_case(question: Question, answers: Answers | None, run: AccumulatedRun | None, pinned: bool) -> Case:
     """The case of a question with what was derived for it."""
     accumulation = question.accumulation
     if accumulation is not None and run is not None:

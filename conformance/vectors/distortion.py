@@ -19,7 +19,7 @@ from conformance.codec.form import form_of
 from conformance.codec.scalar import WIDE
 from conformance.contract.types import FIXED_BYTES, INTEGER_RANGES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type
 from conformance.vectors.leaf import Optional
-from conformance.vectors.place import empty
+from conformance.vectors.place import empty_value
 
 Change = Callable[[Any], Any]
 TABLES: Final = (8, 16, 64, 255, 256, 65_535)  # items that a table has room for
@@ -218,7 +218,7 @@ def empty_of(type_: Type) -> Any:
             return None
         case Struct() if not all(member.optional for member in type_.fields):
             return None
-    return form_of(type_).from_native(empty(type_))
+    return form_of(type_).from_native(empty_value(type_))
 
 
 # Floats, as bits, and tensors.

@@ -18,7 +18,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped
 from conformance.contract.family import FileFormat
-from conformance.vectors.case import Asked, CallStep, FileStep, HarnessStep, RestartStep, TreeStep, label
+from conformance.vectors.case import CallStep, FileStep, HarnessStep, QuestionCall, RestartStep, TreeStep, label
 from conformance.vectors.compact import expanded
 from conformance.vectors.damage import damage, with_damage
 from conformance.vectors.difference import Tree, tree_of
@@ -134,7 +134,7 @@ class Exchange:
     observed: Observed
 
 
-class Stage:
+class ConversationContext:
     """The roots and answers of one conversation; a context manager that removes the roots."""
 
     def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
@@ -143,7 +143,7 @@ class Stage:
         self.edits = 0  # file steps that were done
         self._made: dict[str, Exchange] = {}
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> ConversationContext:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -154,7 +154,7 @@ class Stage:
         """The exchanges so far, in order."""
         return tuple(self._made.values())
 
-    def inputs(self, step: CallStep | Asked) -> Mapping[str, Any]:
+    def inputs(self, step: CallStep | QuestionCall) -> Mapping[str, Any]:
         """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered, or
         nothing that can be damaged so."""
         inputs = step.inputs
@@ -253,7 +253,7 @@ def answered(made: Mapping[str, Exchange], reference: Mapping[str, str]) -> Any:
     return reference if path in observed.handles else value_at(observed.fields, path)
 
 
-AnyStep = CallStep | Asked | HarnessStep
+AnyStep = CallStep | QuestionCall | HarnessStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,13 +265,13 @@ class Transcript:
     fault: str = ""
 
 
-class Watch(Protocol):
+class CallObserver(Protocol):
     """An observer that is called before and after every call of a conversation, and may look at its roots."""
 
-    def before(self, stage: Stage, step: Any) -> None:
+    def before(self, stage: ConversationContext, step: Any) -> None:
         """The call is about to be made."""
 
-    def after(self, stage: Stage, step: Any) -> None:
+    def after(self, stage: ConversationContext, step: Any) -> None:
         """The call was answered."""
 
 
@@ -280,7 +280,7 @@ def exchanges(
     codebook: Codebook,
     dialect: Dialect,
     passing: bool = False,
-    watch: Watch | None = None,
+    watch: CallObserver | None = None,
 ) -> Talk[Transcript]:
     """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
 
@@ -288,7 +288,7 @@ def exchanges(
     """
     left_out: list[str] = []
     trees: dict[str, Mapping[str, Any]] = {}
-    with Stage(codebook, dialect) as stage:
+    with ConversationContext(codebook, dialect) as stage:
         for number, step in enumerate(steps, start=1):
             match step:
                 case RestartStep():
@@ -303,7 +303,7 @@ def exchanges(
                         return Transcript(stage.exchanges, trees, f"{label(step, number)}: {refused}")
                     if tree is not None:
                         trees[label(step, number)] = tree
-                case CallStep() | Asked():
+                case CallStep() | QuestionCall():
                     try:
                         inputs = stage.inputs(step)
                     except KeyError:
@@ -336,7 +336,7 @@ def may_share(steps: Iterable[AnyStep], codebook: Codebook) -> bool:
         match step:
             case RestartStep():
                 earlier |= made
-            case CallStep() | Asked():
+            case CallStep() | QuestionCall():
                 handles = (value for name, value in step.inputs.items() if name in codebook[step.operator].handles)
                 if any(is_reference(one) and one["from"].partition(".")[0] in earlier for one in handles):
                     return False

@@ -15,8 +15,8 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suggest import nearest
-from conformance.vectors.axis import along_axis, beside_limit
-from conformance.vectors.case import Asked, Question
+from conformance.vectors.axis import axis_cases, limit_cases
+from conformance.vectors.case import Question, QuestionCall
 from conformance.vectors.compact import MARK
 from conformance.vectors.draft import Unusable
 from conformance.vectors.group import Combination, Expansion, substituted
@@ -110,7 +110,7 @@ def expand_all(codebook: Codebook) -> dict[str, tuple[Question, ...]]:
 _MAKERS: Final[Mapping[str, Callable[[Expansion], Iterator[Question]]]] = {
     "trace": traces,
     "derive": derived,
-    "limit": beside_limit,
+    "limit": limit_cases,
     "chain": chains,
     "accumulate": accumulations,
 }
@@ -123,7 +123,7 @@ def _made(expansion: Expansion) -> Iterator[Question]:
 
 def _questions(expansion: Expansion) -> Iterator[Question]:
     found = _made(expansion)
-    return along_axis(expansion, found) if "axis" in expansion.body else found
+    return axis_cases(expansion, found) if "axis" in expansion.body else found
 
 
 def _explicit(expansion: Expansion) -> Iterator[Question]:
@@ -147,7 +147,7 @@ def _single(expansion: Expansion, combination: Combination, k: int, body: Mappin
         return None
     operator = expansion.contract.operator
     slug = ",".join(filter(None, (body.get("id", ""), combination.slug)))
-    asked = Asked("call", operator, inputs, expansion.pin(body, place, operator))
+    asked = QuestionCall("call", operator, inputs, expansion.pin(body, place, operator))
     return expansion.question(slug, (asked,), place, body)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import FIXED_BYTES, Scalar, Struct, Tensor, Value, members_of
-from conformance.vectors.case import Asked, FileStep, TreeStep
+from conformance.vectors.case import FileStep, QuestionCall, TreeStep
 from conformance.vectors.draft import ROOT_NAME, YamlPlace, inside, to_wire
 from conformance.vectors.exchange import ACTIONS, ANSWERED, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
@@ -27,7 +27,7 @@ def action_of(body: Mapping[str, Any]) -> str:
     return next((action for action in FILE_STEPS if action in body), "")
 
 
-def roots_of(expansion: Expansion, calls: Mapping[str, Asked]) -> tuple[str, ...]:
+def roots_of(expansion: Expansion, calls: Mapping[str, QuestionCall]) -> tuple[str, ...]:
     """The names of the roots that the calls of a trace are given, in the order of the calls."""
     found: dict[str, None] = {}
     for asked in calls.values():
@@ -44,7 +44,7 @@ class FileDraft:
     expansion: Expansion
     place: YamlPlace
     roots: tuple[str, ...]
-    earlier: Mapping[str, Asked]
+    earlier: Mapping[str, QuestionCall]
 
     def step(self, body: Mapping[str, Any]) -> FileStep | TreeStep:
         """The step that `body` words; raises Unusable."""
@@ -56,7 +56,7 @@ class FileDraft:
             decode = own.get("decode", {})
             pinned = here.pinned(own["pin"], decode) if "pin" in own else None
             return TreeStep(root, here.path_or_top(own), decode, pinned)
-        return FileStep(action, {"root": root, **here.worded(action, own)})
+        return FileStep(action, {"root": root, **here.step_body(action, own)})
 
     def pinned(self, tree: Mapping[str, Any], decode: Mapping[str, str]) -> dict[str, Any]:
         """The entries of a pinned tree, in wire form; what a codec decodes may be written as for a `put`."""
@@ -122,7 +122,7 @@ class FileDraft:
             raise (self.place / key).problem("C015", f"{key} is {number!r:.80}", f"write a whole number{bounds}")
         return int(number)
 
-    def worded(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def step_body(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a file step, but for its root."""
         match action:
             case "put":

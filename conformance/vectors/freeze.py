@@ -15,7 +15,7 @@ from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook
 from conformance.contract.engine import Unjudgeable
 from conformance.contract.source import Problem
-from conformance.vectors.accumulate import Accumulated, gap
+from conformance.vectors.accumulate import AccumulatedRun, gap
 from conformance.vectors.case import Case, Question
 from conformance.vectors.contradiction import contradiction, follows
 from conformance.vectors.corpus import CONTRACT, PIN
@@ -46,7 +46,7 @@ class Frozen:
     problems: tuple[Problem, ...]
 
 
-def silent(_backend: str, _done: int, _total: int) -> None:
+def no_progress(_backend: str, _done: int, _total: int) -> None:
     """Report no progress."""
 
 
@@ -54,7 +54,7 @@ def freeze(
     questions: Sequence[Question],
     codebook: Codebook,
     jobs: int = 1,
-    progress: FreezeProgress = silent,
+    progress: FreezeProgress = no_progress,
     reference: str = "",
 ) -> Frozen:
     """Derive and confirm every question; raises BackendNotFound, BadHello, LostBackend where a backend cannot start.
@@ -219,7 +219,7 @@ class _Freezer:
         others += [PIN] if pinned else []
         self.note(question, frozen_case(question, None, usable[first], pinned), others, disputed)
 
-    def run(self, name: str, question: Question) -> Accumulated | None:
+    def run(self, name: str, question: Question) -> AccumulatedRun | None:
         """The whole run of one backend, or a complaint."""
         derivation = self.derivations[name]
         run = derivation.accumulated.get(question.id)
@@ -231,7 +231,7 @@ class _Freezer:
             return None
         return run
 
-    def windows(self, question: Question, run: Accumulated) -> None:
+    def windows(self, question: Question, run: AccumulatedRun) -> None:
         assert question.accumulation is not None
         hello = self.hellos[self.reference]
         for call, theirs, own in confirm_windows(self.reference, question.accumulation, run, self.codebook, hello):
@@ -239,7 +239,7 @@ class _Freezer:
                 message = f"the {self.reference} does not confirm the call {call + 1}: {own}, the run has {theirs}"
                 self.complain(question, "V001", message)
 
-    def pins(self, question: Question, run: Accumulated) -> None:
+    def pins(self, question: Question, run: AccumulatedRun) -> None:
         found = run.checkpoints[-1][1]
         if question.sha256_pin and question.sha256_pin != found:
             self.complain(question, "V002", f"pinned SHA-256 {question.sha256_pin}, the {self.reference} gives {found}")

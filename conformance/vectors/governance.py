@@ -27,7 +27,7 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class VersionReason:
     """One change, and the part of the version that must rise for it."""
 
     level: Level
@@ -44,7 +44,7 @@ class ContractChange:
     operator: str
     then: str
     now: str
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[VersionReason, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ def contract_changes(old: Release, new: Release) -> tuple[ContractChange, ...]:
             version, predecessor = new.contracts[operator].version, _predecessor(operator, old)
             found.append(ContractChange(operator, "", version, (), *ids, predecessor=predecessor))
         elif operator not in new.contracts:
-            gone = Reason(Level.MAJOR, "the contract is gone")
+            gone = VersionReason(Level.MAJOR, "the contract is gone")
             found.append(ContractChange(operator, old.contracts[operator].version, "", (gone,), *ids))
         else:
             reasons = [*_of_cases(*ids), *_of_surface(old.surfaces.get(operator, {}), new.surfaces.get(operator, {}))]
@@ -137,7 +137,7 @@ def contract_changes(old: Release, new: Release) -> tuple[ContractChange, ...]:
                 if name in old.contracts and name in new.contracts:
                     short = name.removeprefix(f"{operator}.")
                     of_method = _of_surface(old.surfaces.get(name, {}), new.surfaces.get(name, {}))
-                    reasons += [Reason(one.level, f"{short}: {one.text}") for one in of_method]
+                    reasons += [VersionReason(one.level, f"{short}: {one.text}") for one in of_method]
             versions = (old.contracts[operator].version, new.contracts[operator].version)
             if reasons or versions[0] != versions[1]:
                 reasons.sort(key=lambda reason: -reason.level)
@@ -179,7 +179,7 @@ def _stem(operator: str) -> tuple[str, int]:
     return (operator[: found.start()], int(found[1])) if found else (operator, 1)
 
 
-def _of_cases(added: Sequence[str], removed: Sequence[str], changed: Sequence[str]) -> Iterator[Reason]:
+def _of_cases(added: Sequence[str], removed: Sequence[str], changed: Sequence[str]) -> Iterator[VersionReason]:
     for level, ids, word in (
         (Level.MAJOR, changed, "changed"),
         (Level.MAJOR, removed, "gone"),
@@ -189,13 +189,13 @@ def _of_cases(added: Sequence[str], removed: Sequence[str], changed: Sequence[st
             groups = Counter(id_.split("::")[1] for id_ in ids)
             shown = ", ".join(f"{count} in {group}" for group, count in sorted(groups.items())[:_SHOWN])
             more = f" and {len(groups) - _SHOWN} more groups" if len(groups) > _SHOWN else ""
-            yield Reason(level, f"vectors {word}: {shown}{more}")
+            yield VersionReason(level, f"vectors {word}: {shown}{more}")
 
 
 _SHOWN: Final = 5  # names in one sentence
 
 
-def _of_surface(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Reason]:
+def _of_surface(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[VersionReason]:
     """The changes of fields and clauses; of a field that is new or gone with all below it, only the uppermost."""
     fields = [name for name in sorted(old.keys() | new.keys()) if name.split(".")[0] in FIELDS]
     for name in fields:
@@ -204,22 +204,24 @@ def _of_surface(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Reas
         if then == now or (above not in FIELDS and (above in old) != (above in new)):
             continue
         if now is None:
-            yield Reason(Level.MAJOR, f"{name} is gone")
+            yield VersionReason(Level.MAJOR, f"{name} is gone")
         elif then is None:
             is_free = now == MEMBER or _is_optional(now)
-            yield Reason(Level.MINOR if is_free else Level.MAJOR, f"{name} is new{'' if is_free else ' and required'}")
+            yield VersionReason(
+                Level.MINOR if is_free else Level.MAJOR, f"{name} is new{'' if is_free else ' and required'}"
+            )
         elif name.startswith("inputs.") and not _is_optional(then) and _is_optional(now) and _kind(then) == _kind(now):
-            yield Reason(Level.MINOR, f"{name} is no longer required")
+            yield VersionReason(Level.MINOR, f"{name} is no longer required")
         else:
-            yield Reason(Level.MAJOR, f"{name} was {then}, is {now}")
+            yield VersionReason(Level.MAJOR, f"{name} was {then}, is {now}")
     clauses = [name for name in sorted(old.keys() | new.keys()) if name not in fields and name != TEXT]
     for name in clauses:
         if name not in new:
-            yield Reason(Level.MAJOR if name.startswith(OPERATION) else Level.PATCH, f"{name} is gone")
+            yield VersionReason(Level.MAJOR if name.startswith(OPERATION) else Level.PATCH, f"{name} is gone")
         elif name not in old:
-            yield Reason(Level.MINOR, f"{name} is new")
+            yield VersionReason(Level.MINOR, f"{name} is new")
     if old.get(TEXT, CLAUSE) != new.get(TEXT, CLAUSE):
-        yield Reason(Level.PATCH, "the text of the contract changed")
+        yield VersionReason(Level.PATCH, "the text of the contract changed")
 
 
 def _kind(said: str) -> str:

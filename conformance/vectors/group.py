@@ -15,7 +15,7 @@ from conformance.contract.advice import BadExpression
 from conformance.contract.expression import Expression
 from conformance.contract.model import Contract, Group
 from conformance.contract.source import Problem, names
-from conformance.vectors.case import Asked, HarnessStep, Pin, Question, slug
+from conformance.vectors.case import HarnessStep, Pin, Question, QuestionCall, slug
 from conformance.vectors.draft import Draft, Unusable, YamlPlace, pin_of
 
 _SUM: Final = re.compile(r"@[a-z0-9_]+(?:[-+*](?:@[a-z0-9_]+|[0-9]+))+")
@@ -204,7 +204,7 @@ class Expansion:
     def question(
         self,
         slug: str,
-        steps: tuple[Asked | HarnessStep, ...],
+        steps: tuple[QuestionCall | HarnessStep, ...],
         place: YamlPlace,
         body: Mapping[str, Any] | None = None,
         **more: Any,

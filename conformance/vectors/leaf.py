@@ -38,12 +38,12 @@ def reference(text: str, form: str = "", edit: str = "") -> dict[str, Any]:
     return {"damaged": {"from": text}, "format": form, "edit": edit} if form else {"from": text}
 
 
-def anywhere(value: Any, wanted: Callable[[Any], bool]) -> bool:
+def contains_value(value: Any, wanted: Callable[[Any], bool]) -> bool:
     """Whether a wire value, or any part of it, is a wanted one."""
     if wanted(value):
         return True
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(anywhere(part, wanted) for part in parts)
+    return any(contains_value(part, wanted) for part in parts)
 
 
 class UnknownPath(Exception):
@@ -137,7 +137,7 @@ class Optional:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class LeafOccurrence:
     """One occurrence of a leaf: its place, its type, its value, and the steps that lead to it."""
 
     place: str
@@ -146,7 +146,7 @@ class Spot:
     steps: tuple[str | int, ...]
 
 
-def spots(type_: Type, wire: Any) -> Iterator[Spot]:
+def spots(type_: Type, wire: Any) -> Iterator[LeafOccurrence]:
     """Every leaf occurrence of a wire value. Lists and maps are leaves too, and so are their items.
 
     A marker of a long list, text or tensor is not entered.
@@ -154,42 +154,42 @@ def spots(type_: Type, wire: Any) -> Iterator[Spot]:
     return _spots(type_, wire, "", ())
 
 
-def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> Iterator[Spot]:
+def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> Iterator[LeafOccurrence]:
     match type_:
         case _ if is_marker(wire) or is_placeholder(wire):
-            yield Spot(place, type_, wire, steps)
+            yield LeafOccurrence(place, type_, wire, steps)
         case Struct():
             for member in type_.fields:
                 here = f"{place}.{member.name}" if place else member.name
                 if member.optional:
-                    yield Spot(f"{here}?", Optional(member.name, member.type), wire, steps)
+                    yield LeafOccurrence(f"{here}?", Optional(member.name, member.type), wire, steps)
                 if member.name in wire and not member.volatile:
                     yield from _spots(member.type, wire[member.name], here, (*steps, member.name))
         case ListOf(item):
-            yield Spot(place, type_, wire, steps)
+            yield LeafOccurrence(place, type_, wire, steps)
             if isinstance(wire, list):
                 for k, element in enumerate(wire):
                     yield from _spots(item, element, f"{place}[]", (*steps, k))
         case MapOf(item) if isinstance(wire, Mapping):
-            yield Spot(place, type_, wire, steps)
-            yield Spot(f"{place}{{key}}", KEY, wire, steps)
+            yield LeafOccurrence(place, type_, wire, steps)
+            yield LeafOccurrence(f"{place}{{key}}", KEY, wire, steps)
             for key, element in wire.items():
                 yield from _spots(item, element, f"{place}{{}}", (*steps, key))
         case Value():
             yield from _inside(wire, place, steps, 0)
         case _:
-            yield Spot(place, type_, wire, steps)
+            yield LeafOccurrence(place, type_, wire, steps)
 
 
-def _inside(wire: Any, place: str, steps: tuple[str | int, ...], depth: int) -> Iterator[Spot]:
+def _inside(wire: Any, place: str, steps: tuple[str | int, ...], depth: int) -> Iterator[LeafOccurrence]:
     if not isinstance(wire, Mapping) or len(wire) != 1 or depth > _DEEPEST:
         return
     ((kind, part),) = wire.items()
     if kind not in _KINDS:
         return
-    yield Spot(f"{place}~{kind}", _KINDS[kind], part, (*steps, kind))
+    yield LeafOccurrence(f"{place}~{kind}", _KINDS[kind], part, (*steps, kind))
     if kind == "map" and isinstance(part, list):
-        yield Spot(f"{place}~{{key}}", KEY, part, (*steps, kind))
+        yield LeafOccurrence(f"{place}~{{key}}", KEY, part, (*steps, kind))
         for k, (key, item) in enumerate(part):
             name = key.get("text") if isinstance(key, Mapping) else None
             step = f".{name}" if isinstance(name, str) and name.isidentifier() else "{}"
@@ -240,10 +240,10 @@ _LENGTHS: Final = (0, 1, 3, 8, 16, 31, 32, 33, 64, 128, 255, 256, 257)
 
 
 @dataclass(frozen=True, slots=True)
-class Dial:
+class LeafRange:
     """What a leaf is turned to; `now` is its value or length, `low` and `high` its bounds."""
 
-    spot: Spot
+    spot: LeafOccurrence
     now: int
     low: int
     high: int
@@ -273,24 +273,24 @@ class Dial:
         return sorted(inside, key=lambda place: (abs(place - now), place))
 
 
-def dial_of(spot: Spot) -> Dial | None:
+def dial_of(spot: LeafOccurrence) -> LeafRange | None:
     """The dial of a leaf occurrence; None where it has none."""
     value = spot.value
     if is_recipe(value):
         body = value[MARK]
         count = int(body["count"])
-        return Dial(spot, count, 0, 2 * count, counts=True) if body["generator"] in _GROWN else None
+        return LeafRange(spot, count, 0, 2 * count, counts=True) if body["generator"] in _GROWN else None
     match spot.type:
         case Scalar(name) if name in INTEGER_RANGES or name == "integer":
             low, high = INTEGER_RANGES.get(name, _ANY)
             if (name in (*WIDE, "integer") and isinstance(value, str)) or type(value) is int:
-                return Dial(spot, int(value), low, high, counts=False)
+                return LeafRange(spot, int(value), low, high, counts=False)
         case Scalar("bytes") if isinstance(value, str) and len(value) <= 2 * _LONGEST:
-            return Dial(spot, len(value) // 2, 0, _grown(len(value) // 2), counts=True)
+            return LeafRange(spot, len(value) // 2, 0, _grown(len(value) // 2), counts=True)
         case Scalar("string") if isinstance(value, str) and len(value) <= _LONGEST:
-            return Dial(spot, len(value), 0, _grown(len(value)), counts=True)
+            return LeafRange(spot, len(value), 0, _grown(len(value)), counts=True)
         case ListOf() if isinstance(value, list) and 0 < len(value) <= _LONGEST:
-            return Dial(spot, len(value), 0, _grown(len(value)), counts=True)
+            return LeafRange(spot, len(value), 0, _grown(len(value)), counts=True)
     return None
 
 
@@ -298,7 +298,7 @@ def _grown(length: int) -> int:
     return max(_LEAST, 2 * length)
 
 
-def beside(spot: Spot) -> Iterator[Any]:
+def beside(spot: LeafOccurrence) -> Iterator[Any]:
     """Values of a leaf that are nearly its own, beyond those of its dial: one part differs."""
     value = spot.value
     match spot.type:

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
-from conformance.vectors.case import Asked, HarnessStep, Question, RestartStep
+from conformance.vectors.case import HarnessStep, Question, QuestionCall, RestartStep
 from conformance.vectors.draft import Unusable, YamlPlace
 from conformance.vectors.filedraft import FileDraft, roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import is_root
-from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNKNOWN_HANDLE, UNSURE, Model, Move, Reached
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNKNOWN_HANDLE, UNSURE, CallEffect, MachineCall, Model
 
 _OWN: Final = re.compile(r"-[0-9]+\Z")  # of the roots of a second handle, and a third
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -27,10 +27,10 @@ class TraceDraft:
     """A trace under construction: its steps in order, and its calls by name."""
 
     expansion: Expansion
-    steps: list[Asked | HarnessStep] = field(default_factory=list)
-    calls: dict[str, Asked] = field(default_factory=dict)
+    steps: list[QuestionCall | HarnessStep] = field(default_factory=list)
+    calls: dict[str, QuestionCall] = field(default_factory=dict)
 
-    def ask(self, move: Move, handle: Any = None, number: int = 1) -> str:
+    def ask(self, move: MachineCall, handle: Any = None, number: int = 1) -> str:
         """Add a call; the name of the step. `number` is that of the handle that it opens."""
         contract = self.expansion.codebook[move.operator].contract
         method = contract.method
@@ -39,7 +39,7 @@ class TraceDraft:
         wire = own_roots(contract, move.wire, number)
         if handle is not None and method.takes:
             wire[method.takes] = handle
-        self.calls[name] = Asked(name, move.operator, wire)
+        self.calls[name] = QuestionCall(name, move.operator, wire)
         self.steps.append(self.calls[name])
         return name
 
@@ -86,8 +86,8 @@ class ReachedState:
     """A state that can be reached, by the shortest way to it that the search found."""
 
     state: State | None
-    path: tuple[Move, ...] = ()
-    edges: list[tuple[Move, str]] = field(default_factory=list)  # moves that succeed, and where they lead
+    path: tuple[MachineCall, ...] = ()
+    edges: list[tuple[MachineCall, str]] = field(default_factory=list)  # moves that succeed, and where they lead
 
 
 def derived(expansion: Expansion) -> Iterator[Question]:
@@ -116,11 +116,11 @@ class _Search:
         self.model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
         self.depth: int = body.get("depth", DEPTH)
         self.nodes: dict[str, ReachedState] = {}
-        self.first: dict[tuple[str, str], tuple[ReachedState, Move]] = {}  # by operator and what it shows
-        self.openings: list[tuple[Move, str]] = []
-        self.paths: list[tuple[Move, ...]] = []  # of the tours
+        self.first: dict[tuple[str, str], tuple[ReachedState, MachineCall]] = {}  # by operator and what it shows
+        self.openings: list[tuple[MachineCall, str]] = []
+        self.paths: list[tuple[MachineCall, ...]] = []  # of the tours
         self.toured: set[tuple[str, str]] = set()  # operator and example of every call in them
-        self.shown: list[tuple[tuple[Move, ...], Move]] = []
+        self.shown: list[tuple[tuple[MachineCall, ...], MachineCall]] = []
         self.explore()
 
     def explore(self) -> None:
@@ -141,7 +141,7 @@ class _Search:
                     if reached.side == SUCCEEDS and reached.after is not None and len(node.path) <= self.depth:
                         node.edges.append((move, self.arrive(node, move, reached.after, waiting)))
 
-    def see(self, node: ReachedState, move: Move) -> Reached:
+    def see(self, node: ReachedState, move: MachineCall) -> CallEffect:
         """What a move does at a node, noted if nothing showed that before."""
         reached = self.model.reach(move, node.state)
         if reached.side == OUTSIDE:
@@ -154,7 +154,7 @@ class _Search:
                 self.first.setdefault((move.operator, what), (node, move))
         return reached
 
-    def arrive(self, node: ReachedState, move: Move, state: State, waiting: deque[str]) -> str:
+    def arrive(self, node: ReachedState, move: MachineCall, state: State, waiting: deque[str]) -> str:
         """The key of the state that a move leads to."""
         key = repr(sorted(state.items()))
         if key not in self.nodes and len(self.nodes) < MOST_STATES:
@@ -165,7 +165,7 @@ class _Search:
     def makers(self) -> Iterator[Callable[[], Question]]:
         """What makes each trace, in order of their names."""
         if not self.openings:
-            raise self.nothing_opens()
+            raise self.no_opening_problem()
         yield from self.tours()
         yield from self.singles()
         yield partial(self.after, "unknown-handle", UNKNOWN_HANDLE)
@@ -174,7 +174,7 @@ class _Search:
         yield partial(self.after, "handle-of-an-earlier-process", restart=True)
         yield self.two_handles
 
-    def nothing_opens(self) -> Unusable:
+    def no_opening_problem(self) -> Unusable:
         """The problem of a search that has nowhere to begin."""
         if any(map(self.model.opening, self.model.moves)):
             hint = "give every operation that opens a handle `examples` that its guards let through"
@@ -203,7 +203,7 @@ class _Search:
             self.shown.append((node.path, move))
             yield partial(self.single, slug, node, move)
 
-    def single(self, slug: str, node: ReachedState, move: Move) -> Question:
+    def single(self, slug: str, node: ReachedState, move: MachineCall) -> Question:
         """The way to a node, the call, what can be read afterwards, and the end."""
         draft = TraceDraft(self.expansion)
         handle, state = self.follow(draft, node.path)
@@ -214,7 +214,7 @@ class _Search:
         self.finish(draft, handle, reached.after)
         return draft.question(slug)
 
-    def follow(self, draft: TraceDraft, path: Sequence[Move], number: int = 1) -> tuple[Any, State | None]:
+    def follow(self, draft: TraceDraft, path: Sequence[MachineCall], number: int = 1) -> tuple[Any, State | None]:
         """Make the calls of a path; the handle, which is the one of this number, and its state."""
         handle: Any = None
         state: State | None = None
@@ -225,7 +225,7 @@ class _Search:
                 handle = {"from": f"{name}.{self.opened(move)}"}
         return handle, state
 
-    def opened(self, move: Move) -> str:
+    def opened(self, move: MachineCall) -> str:
         """The output that is the handle."""
         method = self.model.contracts[move.operator].method
         return method.opens if method is not None else ""
@@ -246,7 +246,9 @@ class _Search:
             if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
                 draft.ask(moves[0], handle)
 
-    def after(self, slug: str, unknown: str = "", closing: Move | None = None, restart: bool = False) -> Question:
+    def after(
+        self, slug: str, unknown: str = "", closing: MachineCall | None = None, restart: bool = False
+    ) -> Question:
         """Every operation with a handle that is not open: never given, closed, or of a process that has ended."""
         draft = TraceDraft(self.expansion)
         handle, state = self.follow(draft, [self.openings[0][0]])
@@ -277,15 +279,15 @@ class _Search:
         for path in self.paths:
             self.toured |= {(move.operator, one) for move in path for one in move.chosen}
 
-    def toured_question(self, slug: str, path: Sequence[Move]) -> Question:
+    def toured_question(self, slug: str, path: Sequence[MachineCall]) -> Question:
         draft = TraceDraft(self.expansion)
         self.finish(draft, *self.follow(draft, path))
         return draft.question(slug)
 
-    def tour(self, opening: Move, start: str, done: set[tuple[str, str]]) -> tuple[Move, ...]:
+    def tour(self, opening: MachineCall, start: str, done: set[tuple[str, str]]) -> tuple[MachineCall, ...]:
         path, key = [opening], start
         while len(path) < TOUR:
-            more = self.towards(path, key, done)
+            more = self.shortest_way(path, key, done)
             if not more:
                 break
             for move, to in more:
@@ -294,13 +296,15 @@ class _Search:
                 key = to
         return tuple(path)
 
-    def towards(self, path: Sequence[Move], key: str, done: set[tuple[str, str]]) -> list[tuple[Move, str]]:
+    def shortest_way(
+        self, path: Sequence[MachineCall], key: str, done: set[tuple[str, str]]
+    ) -> list[tuple[MachineCall, str]]:
         """The shortest way on that ends in a pair of operations not yet done, by the moves that were made least.
 
         So a second call of an operation has another example: the order of equal values does not show.
         """
         last, made = path[-1].operator, Counter(path)
-        waiting: deque[tuple[str, str, list[tuple[Move, str]]]] = deque([(last, key, [])])
+        waiting: deque[tuple[str, str, list[tuple[MachineCall, str]]]] = deque([(last, key, [])])
         seen = {(last, key)}
         while waiting:
             operator, at, way = waiting.popleft()

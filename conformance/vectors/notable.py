@@ -28,7 +28,7 @@ from conformance.contract.types import (
 )
 from conformance.vectors.compact import recipe
 from conformance.vectors.distortion import empty_of
-from conformance.vectors.leaf import INTEGER, Optional, Spot
+from conformance.vectors.leaf import INTEGER, LeafOccurrence, Optional
 
 REPRESENTATION: Final = "representation"
 SIZE: Final = "size"
@@ -42,7 +42,7 @@ _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _LONGEST: Final = 300  # letters or items of a value that has neighbours; a longer one represents its size
 
 
-def _near(spot: Spot) -> Iterator[Named]:
+def _near(spot: LeafOccurrence) -> Iterator[Named]:
     """The neighbours of the value of a leaf, each with a short name."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str) and len(spot.value) <= _LONGEST:
@@ -153,7 +153,7 @@ _FLOATS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def notable(axis: str, spot: Spot) -> Iterator[Named]:
+def notable_values(axis: str, spot: LeafOccurrence) -> Iterator[Named]:
     """The values of an axis for one leaf occurrence, each with a short name; none equals the value there."""
     made = _MAKERS[axis](spot)
     return ((name, value) for name, value in made if value != spot.value)
@@ -213,11 +213,11 @@ def odd_members() -> Iterator[list[Any]]:
     minus_zero = {"float": _FLOATS["float64"]["minus-zero"]}
     odd: list[Any] = [False, True, {"text": ""}, {"bytes": ""}, {"array": []}, {"map": []}, {"array": [minus_zero]}]
     for kind, type_ in kinds.items():
-        odd += ({kind: value} for _, value in _representation(Spot(f"~{kind}", type_, "", ())))
+        odd += ({kind: value} for _, value in _representation(LeafOccurrence(f"~{kind}", type_, "", ())))
     return ([{"text": f"zz{number}"}, value] for number, value in enumerate(odd))
 
 
-def _representation(spot: Spot) -> Iterator[Named]:
+def _representation(spot: LeafOccurrence) -> Iterator[Named]:
     match spot.type:
         case Scalar("string"):
             yield from _TEXTS.items()
@@ -289,7 +289,7 @@ def _tensors(wire: Any) -> Iterator[Named]:
         yield f"filled-{turn}", {**wire, "data": base64.b64encode(raw).decode()}
 
 
-def _sizes(spot: Spot) -> Iterator[Named]:
+def _sizes(spot: LeafOccurrence) -> Iterator[Named]:
     match spot.type:
         case Scalar("string"):
             yield from ((f"of-{size}", _text(size)) for size in _TEXT_SIZES)
@@ -360,7 +360,7 @@ _AROUND: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def _ends(spot: Spot) -> Iterator[Named]:
+def _ends(spot: LeafOccurrence) -> Iterator[Named]:
     """The value of a leaf with each odd end, and each odd beginning; nothing for other leaves than texts and bytes."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str):
@@ -374,7 +374,7 @@ def _ends(spot: Spot) -> Iterator[Named]:
                 yield f"{name}-before", byte + spot.value
 
 
-_MAKERS: Final[Mapping[str, Callable[[Spot], Iterator[Named]]]] = {
+_MAKERS: Final[Mapping[str, Callable[[LeafOccurrence], Iterator[Named]]]] = {
     REPRESENTATION: _representation,
     SIZE: _sizes,
     NEAR: _near,

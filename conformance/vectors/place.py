@@ -164,7 +164,7 @@ _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal,
 def degenerates(place: Place) -> Iterator[Any]:
     """The degenerate values for a place, distinct, without its own value; ABSENT where it may be left out."""
     seen = {_identity(place.value)}
-    value = place.value if place.is_there else empty(place.type)
+    value = place.value if place.is_there else empty_value(place.type)
     first = [ABSENT] if place.optional and place.is_there else [] if place.is_there else [value]
     for one in (*first, *_values(place.type, value)):
         if (identity := _identity(one)) not in seen:
@@ -172,7 +172,7 @@ def degenerates(place: Place) -> Iterator[Any]:
             yield one
 
 
-def empty(type_: Type) -> Any:
+def empty_value(type_: Type) -> Any:
     """The simplest value of a type: zero, empty, the first; of a struct with nothing optional in it."""
     match type_:
         case Scalar("bool"):
@@ -194,7 +194,7 @@ def empty(type_: Type) -> Any:
         case MapOf():
             return {}
         case Struct(fields):
-            return {member.name: empty(member.type) for member in fields if not member.optional}
+            return {member.name: empty_value(member.type) for member in fields if not member.optional}
         case Tensor(dtype):
             return np.zeros(0, dtype=dtype or "uint8")
     return {}
@@ -223,9 +223,9 @@ def _values(type_: Type, value: Any) -> Iterator[Any]:
         case Enum(values):
             yield from values
         case ListOf(item):
-            yield from _lists(value, empty(item))
+            yield from _lists(value, empty_value(item))
         case MapOf(item):
-            yield from _maps(value, empty(item))
+            yield from _maps(value, empty_value(item))
         case Tensor():
             yield from _tensors(value)
         case Struct(fields):

@@ -14,7 +14,7 @@ from conformance.contract.expression import Expression
 from conformance.contract.machine import Method, State, known
 from conformance.contract.model import Clause, Contract, Guard
 from conformance.contract.syntax import Relation, comparisons
-from conformance.vectors.case import Asked, CallStep, RestartStep
+from conformance.vectors.case import CallStep, QuestionCall, RestartStep
 from conformance.vectors.draft import Draft, YamlPlace
 from conformance.vectors.exchange import AnyStep, Exchange
 
@@ -66,7 +66,7 @@ class Ledger:
         self._states[key] = state
         return state
 
-    def lose(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
+    def lost_state(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
         """A call whose answer cannot be followed: the state afterwards is unknown."""
         if (method := self._codebook[operator].contract.method) is None:
             return
@@ -98,7 +98,7 @@ NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), 
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MachineCall:
     """One call that can be made: an operation with inputs, its handle left out."""
 
     operator: str
@@ -108,7 +108,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class CallEffect:
     """What a move does in a state, as the contract says: its side, the boundaries that it touches, the state after."""
 
     side: str  # id of the guard that refuses, SUCCEEDS, UNSURE or OUTSIDE
@@ -153,7 +153,7 @@ class Model:
         method = self.contracts[operator].method
         return method is not None and method.closes
 
-    def reach(self, move: Move, state: State | None) -> Reached:
+    def reach(self, move: MachineCall, state: State | None) -> CallEffect:
         """What a move does on a handle in this `state`."""
         contract = self.contracts[move.operator]
         method = contract.method
@@ -163,15 +163,15 @@ class Model:
         touched: set[str] = set()
         for guard in contract.requires:
             if not known(guard.needs, inputs.get("state")):
-                return Reached(UNSURE, frozenset(touched), state)
+                return CallEffect(UNSURE, frozenset(touched), state)
             touched.update(self._touched(move.operator, guard.id, activation))
             if not guard.expression.holds(activation):
-                return Reached(guard.id, frozenset(touched), state)
+                return CallEffect(guard.id, frozenset(touched), state)
         if not all(one.holds(activation) for one in contract.domain):
-            return Reached(OUTSIDE, frozenset(touched), state)
+            return CallEffect(OUTSIDE, frozenset(touched), state)
         if method.closes:
-            return Reached(SUCCEEDS, frozenset(touched), None)
-        return Reached(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
+            return CallEffect(SUCCEEDS, frozenset(touched), None)
+        return CallEffect(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
 
     def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
         """The state after a success: what depends on the answer is not known before the call."""
@@ -212,7 +212,7 @@ def _boundaries(contract: Contract) -> Iterator[_Boundary]:
             yield _Boundary(guard.id, number, one.sign, *sides)
 
 
-def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
+def _moves(contract: Contract, forms: OperatorForms) -> Iterator[MachineCall]:
     """Calls with an operation's examples: the first of every path, each other value beside those, then all together."""
     place = YamlPlace(contract.source, ("examples",))
     examples: Mapping[str, Sequence[Any]] = contract.source.value.get("examples", {})
@@ -229,11 +229,11 @@ def _moves(contract: Contract, forms: OperatorForms) -> Iterator[Move]:
             draft.set(takes, UNKNOWN_HANDLE, place)
         wire = draft.wire(place)
         chosen = tuple(f"{path} {k + 1}" for path, k in zip(examples, row, strict=True))
-        yield Move(contract.operator, wire, forms.inputs.to_native(wire), chosen)
+        yield MachineCall(contract.operator, wire, forms.inputs.to_native(wire), chosen)
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class StateTransition:
     """One exchange: native inputs, with the `state` behind a handle; the native result; the state afterwards."""
 
     exchange: Exchange
@@ -243,25 +243,27 @@ class Situation:
     broken: tuple[Clause, ...] = field(default=())  # invariants of the machine
 
 
-def situations(steps: Iterable[AnyStep], exchanges: Iterable[Exchange], codebook: Codebook) -> Iterator[Situation]:
+def situations(
+    steps: Iterable[AnyStep], exchanges: Iterable[Exchange], codebook: Codebook
+) -> Iterator[StateTransition]:
     """The calls of these steps that were made, in order."""
     made = {exchange.step: exchange for exchange in exchanges}
     ledger = Ledger(codebook)
     for step in steps:
         if isinstance(step, RestartStep):
             ledger.restart()
-        elif isinstance(step, Asked | CallStep) and step.name in made:
+        elif isinstance(step, QuestionCall | CallStep) and step.name in made:
             yield _situation(made[step.name], ledger, codebook)
 
 
-def _situation(exchange: Exchange, ledger: Ledger, codebook: Codebook) -> Situation:
+def _situation(exchange: Exchange, ledger: Ledger, codebook: Codebook) -> StateTransition:
     forms, wire = codebook[exchange.operator], exchange.inputs
     inputs = ledger.situated(exchange.operator, wire, forms.inputs.to_native(wire))
     if not isinstance(exchange.observed, ObservedResult):
-        return Situation(exchange, inputs)
+        return StateTransition(exchange, inputs)
     result = (forms.lasting or forms.outputs).to_native(exchange.observed.fields)
     after = ledger.note(exchange.step, exchange.operator, wire, inputs, result)
     if after is None or forms.contract.machine is None:
-        return Situation(exchange, inputs, result, after)
+        return StateTransition(exchange, inputs, result, after)
     machine = codebook[forms.contract.machine.name].contract
-    return Situation(exchange, inputs, result, after, machine.broken_invariants(after))
+    return StateTransition(exchange, inputs, result, after, machine.broken_invariants(after))

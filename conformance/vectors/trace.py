@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.contract.types import HANDLE, INTEGER_RANGES, ListOf, Scalar, Struct, Type, is_place
-from conformance.vectors.case import Accumulation, Asked, HarnessStep, Pin, Question, RestartStep
+from conformance.vectors.case import Accumulation, HarnessStep, Pin, Question, QuestionCall, RestartStep
 from conformance.vectors.draft import Draft, Reference, YamlPlace, pin_of
 from conformance.vectors.filedraft import (
     FileDraft,
@@ -35,8 +35,8 @@ def chains(expansion: Expansion) -> Iterator[Question]:
 
 
 def _trace(expansion: Expansion, combination: Combination) -> Question | None:
-    steps: list[Asked | HarnessStep | FileDraft] = []
-    calls: dict[str, Asked] = {}
+    steps: list[QuestionCall | HarnessStep | FileDraft] = []
+    calls: dict[str, QuestionCall] = {}
     unseen = True  # no call of this group's own operator so far
     bodies = [substituted(body, combination) for body in expansion.body["trace"]]
     for k, body in enumerate(bodies):
@@ -59,7 +59,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
         if body["step"] in earlier:
             raise (place / "step").problem("C011", f"the step {body['step']!r} is used twice", "rename one")
         pin = expansion.pin(body, place, operator)
-        calls[body["step"]] = Asked(body["step"], operator, draft.wire(place), pin)
+        calls[body["step"]] = QuestionCall(body["step"], operator, draft.wire(place), pin)
         steps.append(calls[body["step"]])
     roots = roots_of(expansion, calls)
     whole = tuple(
@@ -137,7 +137,7 @@ class _Chain:
 
     expansion: Expansion
     combination: Combination
-    steps: list[Asked | HarnessStep] = field(default_factory=list)
+    steps: list[QuestionCall | HarnessStep] = field(default_factory=list)
     earlier: dict[str, str] = field(default_factory=dict)
 
     def question(self) -> Question | None:
@@ -181,7 +181,7 @@ class _Chain:
         if feeder:
             for path, output in self.expansion.body["chain"]["feed"].items():
                 refer(self.expansion, draft, path, f"{feeder}.{output}", self.earlier, place / "feed" / path)
-        self.steps.append(Asked(name, draft.contract.operator, draft.wire(place), pin))
+        self.steps.append(QuestionCall(name, draft.contract.operator, draft.wire(place), pin))
         self.earlier[name] = draft.contract.operator
 
     def _pin(self, number: int, each: Combination, pins: Mapping[str, Any], place: YamlPlace) -> Pin | None:
@@ -192,7 +192,7 @@ class _Chain:
 
     def _refuse_unused(self, pins: Mapping[str, Any], place: YamlPlace) -> None:
         body = self.expansion.body["chain"]
-        asked = {step.name for step in self.steps if isinstance(step, Asked)}
+        asked = {step.name for step in self.steps if isinstance(step, QuestionCall)}
         for key in pins:
             number, _, slug = key.partition(".")
             name = f"round-{number}" + (f",{slug}" if slug else "")

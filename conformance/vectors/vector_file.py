@@ -53,7 +53,7 @@ class Models:
             done.append(step)
         return done
 
-    def pass_over(self, case: str, steps: Sequence[Mapping[str, Any]]) -> None:
+    def skip_case(self, case: str, steps: Sequence[Mapping[str, Any]]) -> None:
         """Remember the whole calls of a case that is not read, because later cases may refer to them."""
         group, slug = _group_and_slug(case)
         for step in steps:

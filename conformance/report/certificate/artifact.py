@@ -142,7 +142,7 @@ _WITH_VALUE: Final = ("-W", "-X", "--check-hash-based-pycs")  # options of Pytho
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedArtifact:
     """What the words of a command say of the artifact: one of STARTED, and the file in it that they name.
 
     A program that is in the artifact was started. A file that is named was handed to a program, which may ignore it.
@@ -164,24 +164,24 @@ class Started:
         return {"how": self.how, "file": self.file} if self.file else {"how": self.how}
 
 
-def started_from(annotations: Mapping[str, Any]) -> Started:
+def started_from(annotations: Mapping[str, Any]) -> StartedArtifact:
     """What a certificate says; nothing where it says nothing."""
-    return Started(str(annotations.get("how", UNKNOWN)), str(annotations.get("file", "")))
+    return StartedArtifact(str(annotations.get("how", UNKNOWN)), str(annotations.get("file", "")))
 
 
-def started_by(command: BackendCommand, artifact: Path | None) -> Started:
+def started_by(command: BackendCommand, artifact: Path | None) -> StartedArtifact:
     """What the words of a command say of the artifact; an image has no path."""
     if artifact is None:
-        return Started()
+        return StartedArtifact()
     place = artifact.resolve()
     program, *words = command.arguments
     path = shutil.which(program, path=command.environment.get("PATH")) or program
     if (found := _within(Path(path), place)) is not None:
-        return Started(PROGRAM, found)
+        return StartedArtifact(PROGRAM, found)
     here = command.folder or Path.cwd()
     files = [*_modules(program, words, command, here), *_paths(words, here)]
     named = next(filter(None, (_within(file, place) for file in files)), None)
-    return Started() if named is None else Started(NAMED, named)
+    return StartedArtifact() if named is None else StartedArtifact(NAMED, named)
 
 
 def _within(file: Path, artifact: Path) -> str | None:

@@ -17,11 +17,11 @@ from conformance import __version__
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import source_files
 from conformance.contract.suite import Suite
-from conformance.report.certificate.artifact import STARTED, Artifact, Started, started_from, sums_of
+from conformance.report.certificate.artifact import STARTED, Artifact, StartedArtifact, started_from, sums_of
 from conformance.report.record import Record
 from conformance.report.untrusted import Unreadable, plain_json
 from conformance.report.verdict import CONFORMANT, some_of
-from conformance.trial.challenge import unforeseen
+from conformance.trial.challenge import newly_asked_share
 from conformance.trial.check import RunResult, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.options import PROFILES, RunOptions
@@ -73,7 +73,7 @@ class Statement:
         return str(self.annotations[SANDBOX]["kind"])
 
     @property
-    def started(self) -> Started:
+    def started(self) -> StartedArtifact:
         """Whether the command that was tried starts the artifact, as far as its words say."""
         return started_from(self.scope.get("started", {}))
 
@@ -222,7 +222,7 @@ def refusals(run: RunResult, record: Record, options: RunOptions, before: Artifa
     untried = [one.check.id for one in run.results if _is_untried(one.verdict, one.check.operator, declared)]
     if untried:
         yield f"not every applicable check was tried and passed: {some_of(untried)}"
-    counted = unforeseen(run.fuzz)
+    counted = newly_asked_share(run.fuzz)
     if unchallenged := sorted(name for name in run.tried if not counted.get(name)):
         yield f"nothing that was asked could not be foreseen: {some_of(unchallenged)}"
 
@@ -237,7 +237,7 @@ def statement_of(
     suite: Suite,
     artifact: Artifact,
     now: datetime,
-    started: Started | None = None,
+    started: StartedArtifact | None = None,
 ) -> bytes:
     """The bytes of the statement about a certified run; `files` are those of the evidence, by name.
 
@@ -253,7 +253,7 @@ def statement_of(
         "checks": record["counts"]["run"],
         "sentence": record.sentence,
         "backend": backend,
-        "started": (started or Started()).annotations,
+        "started": (started or StartedArtifact()).annotations,
     }
     observed = json.loads(files[OBSERVATIONS]) if OBSERVATIONS in files else None
     machine = environment() if observed is not None else {"tally": __version__, "reproducible": True}

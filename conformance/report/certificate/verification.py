@@ -33,7 +33,7 @@ _MOST: Final = 1 << 20  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class AuthorizedKey:
     """A key, and the operators that its owner may certify, as patterns."""
 
     name: str
@@ -49,7 +49,7 @@ class Authority:
 class Policy:
     """What a verifier asks for; an empty requirement asks for nothing."""
 
-    authorities: tuple[Authority, ...]
+    authorities: tuple[AuthorizedKey, ...]
     operators: tuple[str, ...] = ()  # patterns, each of which a certified operator must match
     profile: str = PROFILES[0]  # at least
     sandbox: str = SANDBOXES[0]  # at least
@@ -107,7 +107,7 @@ def read_policy(file: Path, schema: Path) -> Policy:
     required, revoked = body.get("require", {}), body.get("revoked", {})
     days = required.get("maximum_age_days")
     authorities = tuple(
-        Authority(one["name"], public_from(one["public"].encode(), f"{file}: keys[{k}]"), tuple(one["operators"]))
+        AuthorizedKey(one["name"], public_from(one["public"].encode(), f"{file}: keys[{k}]"), tuple(one["operators"]))
         for k, one in enumerate(body["keys"])
     )
     return Policy(

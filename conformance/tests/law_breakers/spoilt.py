@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
-from conformance.backend.driver import Call, Conversation, Driver, Restart
+from conformance.backend.driver import Call, Conversation, Driver, RestartRequest
 from conformance.backend.outcome import Outcome, RawResult
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
@@ -58,7 +58,7 @@ def spoilt(talk: LawTalk, wrong: Wrong) -> Generator[Sequence[Call], Sequence[Ou
             return ""
         except LawBroken as broken:
             return broken.message
-        if isinstance(wish, Restart):
+        if isinstance(wish, RestartRequest):
             wrong, outcomes = wrong.fresh(), []
             continue
         came = yield [_rewritten(call, wrong) for call in wish]

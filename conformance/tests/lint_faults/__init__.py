@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from conformance.contract.source import MalformedContract
 from conformance.lint.catalogue import RULES, lint
-from conformance.lint.rule import Rule, Subject
+from conformance.lint.rule import LintTarget, Rule
 from conformance.tests.lint_faults.cases import case_faults
 from conformance.tests.lint_faults.clauses import clause_faults
 from conformance.tests.lint_faults.edits import Fault
@@ -15,7 +15,7 @@ from conformance.tests.lint_faults.lock import lock_faults
 from conformance.tests.lint_faults.pages import page_faults
 
 
-def faults(subject: Subject) -> dict[str, tuple[Fault, ...]]:
+def faults(subject: LintTarget) -> dict[str, tuple[Fault, ...]]:
     """Every fault that one edit of the subject makes, by the code of the rule that must find it."""
     found: dict[str, list[Fault]] = {rule.code: [] for rule in RULES}
     for makers in (clause_faults, case_faults, page_faults, lock_faults, evidence_faults):

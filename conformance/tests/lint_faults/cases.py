@@ -9,14 +9,14 @@ from functools import partial
 from conformance.contract.model import Contract, EdgeCase, Guard
 from conformance.contract.syntax import Relation
 from conformance.lint.call import FrozenCall
-from conformance.lint.guards import looks, sides
-from conformance.lint.rule import Subject
+from conformance.lint.guards import reads_files, sides
+from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract, without_cases
 from conformance.vectors.case import Case
 from conformance.vectors.state_tracking import comparisons_of
 
 
-def case_faults(subject: Subject) -> Iterator[Fault]:
+def case_faults(subject: LintTarget) -> Iterator[Fault]:
     """Every fault that leaves out or misplaces cases."""
     for contract in subject.contracts:
         yield from _guards(subject, contract)
@@ -27,41 +27,43 @@ def case_faults(subject: Subject) -> Iterator[Fault]:
         yield from _files(subject, contract)
 
 
-def _fault(code: str, name: str, subject: Subject, operator: str, found: Callable[[], Iterable[FrozenCall]]) -> Fault:
+def _fault(
+    code: str, name: str, subject: LintTarget, operator: str, found: Callable[[], Iterable[FrozenCall]]
+) -> Fault:
     """The fault that drops the cases of some calls, which are looked for when the fault is made."""
     return Fault(code, f"{operator}: {name}", lambda: _without(subject, operator, found()))
 
 
-def _without(subject: Subject, operator: str, calls: Iterable[FrozenCall]) -> Subject:
+def _without(subject: LintTarget, operator: str, calls: Iterable[FrozenCall]) -> LintTarget:
     ids = {call.case.id for call in calls}
     return without_cases(subject, operator, lambda case: case.id in ids)
 
 
-def _guards(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _guards(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     for guard in contract.requires:
         refused, passed = partial(_refused, subject, contract, guard), partial(_true, subject, contract, guard)
         yield _fault("L301", f"no case for guard {guard.id}", subject, contract.operator, refused)
         yield _fault("L301", f"no case inside guard {guard.id}", subject, contract.operator, passed)
 
 
-def _refused(subject: Subject, contract: Contract, guard: Guard) -> list[FrozenCall]:
+def _refused(subject: LintTarget, contract: Contract, guard: Guard) -> list[FrozenCall]:
     evaluator = subject.evaluator(contract)
     return [call for call in subject.calls(contract.operator) if evaluator.refusal(contract.requires, call) is guard]
 
 
-def _true(subject: Subject, contract: Contract, clause: Guard | EdgeCase) -> list[FrozenCall]:
+def _true(subject: LintTarget, contract: Contract, clause: Guard | EdgeCase) -> list[FrozenCall]:
     expression = clause.when if isinstance(clause, EdgeCase) else clause.expression
     evaluator = subject.evaluator(contract)
     return [call for call in subject.calls(contract.operator) if evaluator.holds(expression.text, call)]
 
 
-def _edges(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _edges(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     for edge in contract.edge_cases:
         met = partial(_true, subject, contract, edge)
         yield _fault("L302", f"no case for edge {edge.id}", subject, contract.operator, met)
 
 
-def _boundaries(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _boundaries(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     evaluator = subject.evaluator(contract)
     for k, guard in enumerate(contract.requires):
         for comparison in comparisons_of(guard):
@@ -71,20 +73,20 @@ def _boundaries(subject: Subject, contract: Contract) -> Iterator[Fault]:
                 yield _fault("L303", name, subject, contract.operator, touching)
 
 
-def _touching(subject: Subject, contract: Contract, guard: int, comparison: Relation, side: int) -> list[FrozenCall]:
+def _touching(subject: LintTarget, contract: Contract, guard: int, comparison: Relation, side: int) -> list[FrozenCall]:
     """The calls on one side of a comparison, among those that every earlier guard lets through."""
     evaluator, earlier = subject.evaluator(contract), contract.requires[:guard]
     judged = [call for call in subject.calls(contract.operator) if evaluator.refusal(earlier, call) is None]
     return list(sides(evaluator, comparison, judged).values())[side]
 
 
-def _single(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _single(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     for guard in contract.requires if contract.machine is None else ():
         alone = partial(_with_one_call, subject, contract, guard)
         yield Fault("L412", f"{contract.operator}: guard {guard.id} with one call", alone)
 
 
-def _with_one_call(subject: Subject, contract: Contract, guard: Guard) -> Subject | None:
+def _with_one_call(subject: LintTarget, contract: Contract, guard: Guard) -> LintTarget | None:
     first, *rest = _refused(subject, contract, guard)
     dropped = [call for call in rest if call.case.id != first.case.id]
     return replace(_without(subject, contract.operator, dropped), evidence={}) if dropped else None
@@ -94,7 +96,7 @@ def _is_of(group: str, case: Case) -> bool:
     return case.group == group
 
 
-def _groups(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _groups(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     cases = subject.cases.get(contract.operator, ())
     for name in sorted({case.group for case in cases}):
         dropped = partial(without_cases, subject, contract.operator, partial(_is_of, name))
@@ -110,14 +112,14 @@ def _groups(subject: Subject, contract: Contract) -> Iterator[Fault]:
         )
 
 
-def _files(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _files(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     """An operator that says it touches files, and has only cases that look at none."""
     for group in contract.groups:
         name = f"{contract.operator}: no look at files in {group.name}"
         yield Fault("L307", name, partial(_blind, subject, contract, group.name))
 
 
-def _blind(subject: Subject, contract: Contract, kept: str) -> Subject:
+def _blind(subject: LintTarget, contract: Contract, kept: str) -> LintTarget:
     told = with_contract(subject, contract, put(("purity",), "io"))
-    blind = [case for case in subject.cases.get(contract.operator, ()) if case.group == kept and not looks(case)]
+    blind = [case for case in subject.cases.get(contract.operator, ()) if case.group == kept and not reads_files(case)]
     return with_cases(told, contract.operator, blind)

@@ -11,7 +11,7 @@ from conformance.contract.source import ValuePath
 from conformance.contract.syntax import size_limits
 from conformance.lint.checks import mentions
 from conformance.lint.determinism import carried_paths, list_paths
-from conformance.lint.rule import Subject
+from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Edit, Fault, Tree, add, drop, put, with_contract
 from conformance.vectors.contradiction import equations_of
 from conformance.vectors.notable import AXES
@@ -19,7 +19,7 @@ from conformance.vectors.notable import AXES
 _GHOST = "Missing.Ghost_v1"
 
 
-def clause_faults(subject: Subject) -> Iterator[Fault]:
+def clause_faults(subject: LintTarget) -> Iterator[Fault]:
     """Every fault that one edit of one contract makes."""
     for contract in subject.contracts:
         for code, name, edit in _edits(subject, contract):
@@ -30,7 +30,7 @@ def clause_faults(subject: Subject) -> Iterator[Fault]:
 _Edits = Iterator[tuple[str, str, Edit]]
 
 
-def _edits(subject: Subject, contract: Contract) -> _Edits:
+def _edits(subject: LintTarget, contract: Contract) -> _Edits:
     yield from _symbols(contract)
     yield from _usage(contract)
     yield from _ordering(contract)
@@ -146,7 +146,7 @@ def _moved(path: str, tree: Tree) -> Tree:
     return tree.drop(("ordering", path)).put(("ordering", f"{path}s"), text)
 
 
-def _randomness(subject: Subject, contract: Contract) -> _Edits:
+def _randomness(subject: LintTarget, contract: Contract) -> _Edits:
     contracts = subject.library.contracts
     if contract.rng is None:
         for callee in sorted(name for name, other in contracts.items() if other.rng and other.rng.draws):

@@ -14,7 +14,7 @@ from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.source import ValuePath
 from conformance.lint.call import memory_of
-from conformance.lint.rule import Subject
+from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.compiled import compiled_once, functions_of
 from conformance.vectors.case import Case
 
@@ -29,7 +29,7 @@ class Fault:
 
     code: str
     name: str
-    subject: Callable[[], Subject | None]
+    subject: Callable[[], LintTarget | None]
 
 
 class Tree:
@@ -88,7 +88,7 @@ def add(path: ValuePath, *items: Any) -> Edit:
     return lambda tree: tree.add(path, *items)
 
 
-def with_library(subject: Subject, library: Library, only: Iterable[str] | None) -> Subject:
+def with_library(subject: LintTarget, library: Library, only: Iterable[str] | None) -> LintTarget:
     """The subject with another library; `only` names the contracts to judge.
 
     If no type changed, it keeps the codebook, and with it every call that was read and evaluated already.
@@ -109,7 +109,7 @@ def _types(contract: Contract) -> object:
     return contract.inputs, contract.outputs, memory_of(contract)
 
 
-def with_contract(subject: Subject, contract: Contract, edit: Edit) -> Subject:
+def with_contract(subject: LintTarget, contract: Contract, edit: Edit) -> LintTarget:
     """The subject with one contract edited and parsed again; judges that contract only. Raises MalformedContract."""
     source = replace(contract.source, value=edit(Tree(contract.source.value)).value)
     library = subject.library
@@ -121,21 +121,21 @@ def with_contract(subject: Subject, contract: Contract, edit: Edit) -> Subject:
     return with_library(subject, replace(library, contracts=contracts), {contract.operator})
 
 
-def with_requirements(subject: Subject, family: str, edit: Edit) -> Subject:
+def with_requirements(subject: LintTarget, family: str, edit: Edit) -> LintTarget:
     """The subject with one requirements.yaml edited."""
     source = subject.library.requirements[family].source
     page = requirements_from(replace(source, value=edit(Tree(source.value)).value), family)
     return with_tables(subject, requirements={**subject.library.requirements, family: page})
 
 
-def with_coverage(subject: Subject, family: str, edit: Edit) -> Subject:
+def with_coverage(subject: LintTarget, family: str, edit: Edit) -> LintTarget:
     """The subject with one coverage.yaml edited."""
     source = subject.library.coverage[family].source
     page = coverage_from(replace(source, value=edit(Tree(source.value)).value), family)
     return with_tables(subject, coverage={**subject.library.coverage, family: page})
 
 
-def with_sequences(subject: Subject, declaration: SequenceDeclaration, edit: Edit) -> Subject:
+def with_sequences(subject: LintTarget, declaration: SequenceDeclaration, edit: Edit) -> LintTarget:
     """The subject with the sequences.yaml of one declaration edited; its other sequences are left out."""
     source = replace(declaration.source, value=edit(Tree(declaration.source.value)).value)
     place = declaration.path[-1]
@@ -143,17 +143,17 @@ def with_sequences(subject: Subject, declaration: SequenceDeclaration, edit: Edi
     return with_tables(subject, sequences={declaration.operator: changed})
 
 
-def with_tables(subject: Subject, **tables: Any) -> Subject:
+def with_tables(subject: LintTarget, **tables: Any) -> LintTarget:
     """The subject with other tables than contracts in its library (requirements, errors, rulings, mutants)."""
     return replace(subject, library=replace(subject.library, **tables))
 
 
-def with_cases(subject: Subject, operator: str, cases: Iterable[Case]) -> Subject:
+def with_cases(subject: LintTarget, operator: str, cases: Iterable[Case]) -> LintTarget:
     """The subject with other cases of one operator; judges that operator only."""
     return replace(subject, cases={**subject.cases, operator: tuple(cases)}, only=frozenset({operator}))
 
 
-def without_cases(subject: Subject, operator: str, dropped: Callable[[Case], bool]) -> Subject:
+def without_cases(subject: LintTarget, operator: str, dropped: Callable[[Case], bool]) -> LintTarget:
     """The subject whose corpus lacks some cases of any operator; judges `operator` only."""
     kept = {
         name: tuple(case for case in cases if not dropped(case)) if any(map(dropped, cases)) else cases

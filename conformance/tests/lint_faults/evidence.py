@@ -8,13 +8,13 @@ from functools import partial
 
 from conformance.lint.checks import check_text, claimable
 from conformance.lint.requirements import KINDS
-from conformance.lint.rule import Subject
+from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Fault, put, with_requirements
 
 _TEST = "test:conformance/tests/test_house.py::test_no_module_is_too_long"
 
 
-def evidence_faults(subject: Subject) -> Iterator[Fault]:
+def evidence_faults(subject: LintTarget) -> Iterator[Fault]:
     """Each clause and row without its mutants, and each row with only a test."""
     for contract in subject.contracts:
         for kind, name, _, _ in claimable(contract):
@@ -29,7 +29,7 @@ def evidence_faults(subject: Subject) -> Iterator[Fault]:
                 yield Fault("L413", f"{row.id} on a test alone", partial(with_requirements, subject, family, edit))
 
 
-def _without(subject: Subject, texts: Collection[str]) -> Subject:
+def _without(subject: LintTarget, texts: Collection[str]) -> LintTarget:
     """The subject in which every check but these notices every mutant."""
     everything = {
         check_text(contract, kind, name)

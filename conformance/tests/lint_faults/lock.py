@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.lint.rule import Subject
+from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import Lock, LockedContract, lock_of, release
 from conformance.vectors.vector_file import Index
 
 
-def lock_faults(subject: Subject) -> Iterator[Fault]:
+def lock_faults(subject: LintTarget) -> Iterator[Fault]:
     """Every change that a release forbids, and every line of a lock that is out of date."""
     corpus = Corpus(subject.cases, Index({}))
     lock = lock_of(subject.library, corpus, None)

@@ -10,7 +10,7 @@ from conformance.contract.family import Passage, Requirement, SequenceDeclaratio
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.lint.checks import check_of, check_text, claimable, mentions
-from conformance.lint.rule import Subject
+from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import (
     Edit,
     Fault,
@@ -24,7 +24,7 @@ from conformance.tests.lint_faults.edits import (
 )
 
 
-def page_faults(subject: Subject) -> Iterator[Fault]:
+def page_faults(subject: LintTarget) -> Iterator[Fault]:
     """Every fault of one line of one page."""
     for family, page in subject.library.requirements.items():
         for k, row in enumerate(page.requirements):
@@ -112,7 +112,7 @@ def _passage_edits(k: int, passage: Passage) -> Iterator[tuple[str, str, Edit]]:
         yield "L403", "excluded in one word", put((*where, "excluded"), "untestable")
 
 
-def _deletions(subject: Subject, contract: Contract) -> Iterator[Fault]:
+def _deletions(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     """Parts that a requirement names, deleted from their contract."""
     keys = {"guard": "requires", "ensures": "ensures", "edge": "edge_cases", "law": "laws", "group": "vectors"}
     keys |= {"workload": "workloads", "invariant": "invariants"}

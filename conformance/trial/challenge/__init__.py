@@ -11,7 +11,14 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.contract.model import Contract
-from conformance.trial.challenge.challenge import Challenge, fuzz_again, fuzz_calls, fuzz_series, long_runs, takes_files
+from conformance.trial.challenge.challenge import (
+    Challenge,
+    fuzz_again,
+    fuzz_calls,
+    fuzz_long_runs,
+    long_runs,
+    takes_files,
+)
 from conformance.trial.challenge.laws import fuzz_laws
 from conformance.trial.check import Check, Kind, Result
 from conformance.trial.fuzz import Fuzzing
@@ -37,7 +44,7 @@ def _challenges(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
         yield _way(contract, "laws", "The laws are true with parameters that were drawn for this run.", fuzz_laws)
     if long_runs(cases):
         why = "Long runs with new inputs and seeds come to the reference's running hashes."
-        yield _way(contract, "series", why, fuzz_series)
+        yield _way(contract, "series", why, fuzz_long_runs)
 
 
 def _way(contract: Contract, name: str, why: str, challenge: Way) -> Fuzzing:
@@ -50,7 +57,7 @@ def _challenged(challenge: Way, check: Check, *what: Any) -> tuple[Result, Mappi
     return challenge(Challenge(check, *what))
 
 
-def unforeseen(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+def newly_asked_share(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """How much of each operator's challenge no earlier run asked, by the figures of a record."""
     found: dict[str, int] = {}
     for name, counted in figures.items():

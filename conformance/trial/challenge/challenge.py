@@ -15,24 +15,24 @@ from conformance.backend.outcome import Lost, describe
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
-from conformance.trial.bystanders import one_of_each_group, with_looks
+from conformance.trial.bystanders import one_of_each_group, with_harness_reads
 from conformance.trial.check import Check, Result, Verdict, lost, unjudged
 from conformance.trial.client import Client
-from conformance.trial.fuzz.draw import Drawn, only_drawn
+from conformance.trial.fuzz.draw import DrawnCall, only_drawn
 from conformance.trial.fuzz.file_example import Example
 from conformance.trial.fuzz.files import FileSearch
 from conformance.trial.fuzz.machine import MachineSearch
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LOST, judged, seed_number
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LOST, seed_number, wrong_answer
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import pool_of, programs
-from conformance.trial.fuzz.seed import ACCEPTED, Bounds, Vocabulary, printed, seeds_of, vocabulary_of
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, Vocabulary, printed, seeds_of, vocabulary_of
 from conformance.trial.generator import Native
-from conformance.vectors.accumulate import Accumulated, accumulate, gap
-from conformance.vectors.case import Accumulation, Asked, CallStep, Case
+from conformance.vectors.accumulate import AccumulatedRun, accumulate, gap
+from conformance.vectors.case import Accumulation, CallStep, Case, QuestionCall
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.exchange import restarts
-from conformance.vectors.leaf import anywhere, is_damaged, is_reference
+from conformance.vectors.leaf import contains_value, is_damaged, is_reference
 from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
 
@@ -93,16 +93,16 @@ def _twice(some: Sequence[T]) -> list[T]:
 
 
 def _first_wrong(
-    check: Check, forms: OperatorForms, asked: Sequence[Drawn], backend: Client, reference: Client
+    check: Check, forms: OperatorForms, asked: Sequence[DrawnCall], backend: Client, reference: Client
 ) -> Result | None:
     calls = [Call(forms.contract.operator, forms.inputs.from_native(one.native)) for one in asked]
     for call, right, said in zip(calls, reference.ask(calls), backend.ask(calls), strict=True):
-        if (wrong := judged(check, forms.contract, call, right, said, _FOUND)) is not None:
+        if (wrong := wrong_answer(check, forms.contract, call, right, said, _FOUND)) is not None:
             return wrong
     return None
 
 
-def _calls(forms: OperatorForms, cases: Sequence[Case], seed: str, wanted: int) -> dict[str, Drawn]:
+def _calls(forms: OperatorForms, cases: Sequence[Case], seed: str, wanted: int) -> dict[str, DrawnCall]:
     """Drawn calls of a seed, by how they are printed."""
     drawn = only_drawn(forms, seeds_of(forms, cases), wanted, seed_number(forms, seed))
     return {printed(one.native): one for one in drawn}
@@ -154,7 +154,7 @@ class _Hand:
     def __init__(self, contract: Contract, cases: Sequence[Case], codebook: Codebook) -> None:
         self.contract, self.codebook, self.forms = contract, codebook, codebook[contract.operator]
         fields = tuple(one for one in contract.inputs.fields if not is_place(one.type))
-        self.plain, self.bounds = Struct(fields), Bounds(contract)
+        self.plain, self.bounds = Struct(fields), InputLimits(contract)
         some = [one for one in cases if one.profile == "quick" and not restarts(one.steps)]
         found = [(case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step)]
         chosen = {case.id for case in one_of_each_group([case for case, _ in found], _BASES)}
@@ -175,9 +175,9 @@ class _Hand:
             if printed(native) in self.known or self.bounds.side({**native, **self._places(step)}) is None:
                 continue
             wire = {**self.forms.inputs.from_native({**native, **self._places(step)}), **self._roots(step)}
-            steps = with_looks(case.steps, self.contract.fuzz_decode)
+            steps = with_harness_reads(case.steps, self.contract.fuzz_decode)
             at = next(place for place, one in enumerate(steps) if one is step)
-            return Example(steps[:at], (), (Asked(step.name, step.operator, wire), *steps[at + 1 :]), case.id)
+            return Example(steps[:at], (), (QuestionCall(step.name, step.operator, wire), *steps[at + 1 :]), case.id)
         return None
 
     def _is_whole(self, step: Any) -> bool:
@@ -185,7 +185,7 @@ class _Hand:
         if not isinstance(step, CallStep) or step.operator != self.contract.operator:
             return False
         wire = {name: value for name, value in step.inputs.items() if name not in self._roots(step)}
-        unfit = holds_recipe(wire) or anywhere(wire, lambda part: is_reference(part) or is_damaged(part))
+        unfit = holds_recipe(wire) or contains_value(wire, lambda part: is_reference(part) or is_damaged(part))
         return not unfit and bool(self.plain.fields)
 
     def _roots(self, step: CallStep) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def long_runs(cases: Sequence[Case]) -> list[Accumulation]:
     return [case.accumulation for case in cases if case.accumulation is not None and case.profile != "golden"]
 
 
-def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_long_runs(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Make some of the long runs with other inputs, other seeds and fewer calls; the result and the figures."""
     check, codebook, backend, reference = asked.check, asked.codebook, asked.backend, asked.reference
     calls = succeeded = runs = 0
@@ -231,7 +231,7 @@ def fuzz_series(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
 
 def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, seed: str) -> Iterator[Accumulation]:
     """Runs that the corpus does not have."""
-    forms, bounds = codebook[contract.operator], Bounds(contract)
+    forms, bounds = codebook[contract.operator], InputLimits(contract)
     known = long_runs(cases)
     digest = hashlib.sha256(f"{contract.operator}\0series\0{seed}".encode()).digest()
     random = Random(digest)  # noqa: S311
@@ -249,7 +249,7 @@ def drawn_runs(contract: Contract, cases: Sequence[Case], codebook: Codebook, se
             yield replace(one, inputs=inputs, seed=one.seed and number, count=count, checkpoints=())
 
 
-def _wrong(check: Check, right: Accumulated, said: Accumulated | Lost) -> Result | None:
+def _wrong(check: Check, right: AccumulatedRun, said: AccumulatedRun | Lost) -> Result | None:
     if isinstance(said, Lost):
         return lost(check, said)
     if said.stop != right.stop:

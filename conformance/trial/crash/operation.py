@@ -96,12 +96,12 @@ class Acknowledge:
 
 Entry: TypeAlias = Create | Link | Unlink | Rename
 Data: TypeAlias = Write | Truncate
-Effect: TypeAlias = Entry | Data
-Operation: TypeAlias = Effect | SyncFile | SyncFolder | SyncAll | Acknowledge
+EditEffect: TypeAlias = Entry | Data
+Operation: TypeAlias = EditEffect | SyncFile | SyncFolder | SyncAll | Acknowledge
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedOperation:
     """An operation, how to show it, and which system call it was, counted by name in its process."""
 
     operation: Operation
@@ -139,7 +139,7 @@ class StrangeFile(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Volume:
+class DiskImage:
     """The entries of every folder and the content of every file; inode 0 is the top."""
 
     folders: Mapping[int, Mapping[str, int]]
@@ -162,7 +162,7 @@ class Volume:
         }
 
 
-def snapshot(folder: Path) -> Volume:
+def snapshot(folder: Path) -> DiskImage:
     """The content of a folder; raises StrangeFile for links, pipes and the like."""
     folders: dict[int, dict[str, int]] = {TOP: {}}
     files: dict[int, bytes] = {}
@@ -183,10 +183,10 @@ def snapshot(folder: Path) -> Volume:
                     files[inode] = Path(entry.path).read_bytes()
             else:
                 raise StrangeFile(f"{Path(entry.path).relative_to(folder)} is neither a file nor a folder")
-    return Volume(folders, files)
+    return DiskImage(folders, files)
 
 
-def materialise(volume: Volume, folder: Path) -> None:
+def materialise(volume: DiskImage, folder: Path) -> None:
     """Write a volume below a new folder; names of one inode become links to one file."""
     top = str(folder)
     os.mkdir(top)  # noqa: PTH102 (20 files in half the time that Path takes)

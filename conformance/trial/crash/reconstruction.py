@@ -16,16 +16,16 @@ from conformance.trial.crash.operation import (
     TOP,
     Acknowledge,
     Create,
+    DiskImage,
     Link,
     Operation,
     Rename,
     SyncAll,
     SyncFile,
     SyncFolder,
-    Traced,
+    TracedOperation,
     Truncate,
     Unlink,
-    Volume,
     Write,
 )
 from conformance.trial.crash.strace import BIRTHS, Event, OpenFile, Processes
@@ -55,8 +55,8 @@ class _Place:
 
 
 def reconstruct(
-    events: Iterable[Event], root: str, initial: Volume, folder: str, answers: Mapping[int, int]
-) -> tuple[Traced, ...]:
+    events: Iterable[Event], root: str, initial: DiskImage, folder: str, answers: Mapping[int, int]
+) -> tuple[TracedOperation, ...]:
     """The operations of a trace below `root`, which contained `initial`; raises Untraceable.
 
     `folder` is where the program was started, `answers` is how many answers are complete with an event, by its index.
@@ -71,11 +71,11 @@ def reconstruct(
 class _Run:
     root: str
     processes: Processes
-    initial: Volume
+    initial: DiskImage
     folders: dict[int, dict[str, int]] = field(init=False)
     sizes: dict[int, int] = field(init=False)
     names: dict[int, str] = field(init=False)
-    operations: list[Traced] = field(default_factory=list)
+    operations: list[TracedOperation] = field(default_factory=list)
     _event: Event | None = None
     _answers: int | None = None  # complete with this event
 
@@ -96,7 +96,7 @@ class _Run:
 
     def did(self, operation: Operation, text: str) -> None:
         assert self._event is not None
-        self.operations.append(Traced(operation, text, self._event.name, self._event.ordinal))
+        self.operations.append(TracedOperation(operation, text, self._event.name, self._event.ordinal))
 
     # -- what has no model
 

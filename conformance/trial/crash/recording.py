@@ -12,11 +12,11 @@ from conformance.backend.driver import Driver
 from conformance.backend.outcome import describe
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.scheduler import Conversation
-from conformance.trial.crash.operation import Acknowledge, Operation, Traced, Volume, materialise, snapshot
+from conformance.trial.crash.operation import Acknowledge, DiskImage, Operation, TracedOperation, materialise, snapshot
 from conformance.trial.crash.reconstruction import TRACED, Untraceable, reconstruct
 from conformance.trial.crash.states import CrashTrees
 from conformance.trial.crash.strace import Injection, events, interrupted, traced
-from conformance.trial.crash.workload import Answer, CrashWorkload, Questioner, WorkloadStep, answers_by_event
+from conformance.trial.crash.workload import Answer, CrashWorkload, WorkloadClient, WorkloadStep, answers_by_event
 from conformance.trial.options import Progress
 
 
@@ -35,9 +35,9 @@ class BrokenWorkload(Exception):
 class Recording:
     """The tree at the start, what was done to it, and the tree after each answer."""
 
-    initial: Volume
-    traced: tuple[Traced, ...]
-    volumes: tuple[Volume, ...]  # after 0, 1, 2, ... answers
+    initial: DiskImage
+    traced: tuple[TracedOperation, ...]
+    volumes: tuple[DiskImage, ...]  # after 0, 1, 2, ... answers
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -51,14 +51,14 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class RecordingSetup:
     """One backend in one workload: its command, strace, a temporary folder, the timeout in seconds."""
 
     command: BackendCommand
     strace: str
     scratch: Path
     timeout: float
-    questioner: Questioner
+    questioner: WorkloadClient
     workload: CrashWorkload
     progress: Progress
     stand_in: StandIn | None = None  # for what the backend does not declare
@@ -83,12 +83,12 @@ class Setup:
 class InterruptedRun:
     """What is left of a run in which strace injected a failure: the tree, and the answers that came."""
 
-    volume: Volume
+    volume: DiskImage
     answers: tuple[Answer, ...]
     reached: bool  # whether the failure took effect
 
 
-def record(setup: Setup, initial: Volume, steps: Sequence[WorkloadStep], name: str = "live") -> Recording:
+def record(setup: RecordingSetup, initial: DiskImage, steps: Sequence[WorkloadStep], name: str = "live") -> Recording:
     """Ask every step of a traced process; raises BrokenWorkload, Untraceable."""
     folder, log = setup.scratch / name, setup.scratch / "trace.log"
     materialise(initial, folder)
@@ -118,7 +118,7 @@ def record(setup: Setup, initial: Volume, steps: Sequence[WorkloadStep], name: s
     return recording
 
 
-def interrupt(setup: Setup, initial: Volume, injection: Injection) -> InterruptedRun:
+def interrupt(setup: RecordingSetup, initial: DiskImage, injection: Injection) -> InterruptedRun:
     """Ask the steps of a process in which strace injects a failure, until one is refused or the process is lost."""
     name = f"{injection.call}-{injection.ordinal}-{injection.effect}"
     folder = setup.scratch / name

@@ -19,25 +19,25 @@ from conformance.backend.scheduler import Conversation, Talk
 from conformance.trial.crash.operation import (
     TOP,
     Create,
+    DiskImage,
     StrangeFile,
-    Traced,
-    Volume,
+    TracedOperation,
     materialise,
     renumbered,
     snapshot,
 )
-from conformance.trial.crash.recording import Recording, Setup, record
-from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, Judgement, TreeAnswers, judge
+from conformance.trial.crash.recording import Recording, RecordingSetup, record
+from conformance.trial.crash.report import UNDAMAGED, BadState, Damage, ExplainedDamage, TreeAnswers, judge
 from conformance.trial.crash.states import CrashModel, CrashState, CrashTrees, crash_states, first_states
 from conformance.trial.crash.strace import NotRun
-from conformance.trial.crash.workload import Answer, AnswerKind, CrashWorkload, Questioner
+from conformance.trial.crash.workload import Answer, AnswerKind, CrashWorkload, WorkloadClient
 
 
 @dataclass(frozen=True)
-class Inherited:
+class CombinedTrace:
     """The operations before a kill and those of the recovery behind it; `killed` is how many are before it."""
 
-    traced: tuple[Traced, ...]
+    traced: tuple[TracedOperation, ...]
     killed: int
     replay: CrashTrees
 
@@ -56,7 +56,7 @@ def is_kill(state: CrashState) -> bool:
     return not state.lost and state.torn is None
 
 
-def inherited(outer: Recording, state: CrashState, recovery: Recording) -> Inherited:
+def inherited(outer: Recording, state: CrashState, recovery: Recording) -> CombinedTrace:
     """The run that was killed in a state, and the recovery from it.
 
     The recording of the recovery numbers the inodes anew; a path that both trees have tells which is which.
@@ -71,14 +71,14 @@ def inherited(outer: Recording, state: CrashState, recovery: Recording) -> Inher
 
     own = tuple(replace(one, operation=renumbered(one.operation, number, state.answers)) for one in recovery.traced)
     traced = (*outer.traced[: state.at], *own)
-    return Inherited(traced, state.at, CrashTrees(outer.initial, [one.operation for one in traced]))
+    return CombinedTrace(traced, state.at, CrashTrees(outer.initial, [one.operation for one in traced]))
 
 
-Maker = Callable[[], Volume]
+Maker = Callable[[], DiskImage]
 MOST_INHERITED: Final = 400  # states of one recovery in which something done before the kill is gone
 
 
-def examine(setup: Setup, makers: Sequence[Maker], what: str) -> list[TreeAnswers]:
+def examine(setup: RecordingSetup, makers: Sequence[Maker], what: str) -> list[TreeAnswers]:
     """The reading of every tree, in their order; a backend that is lost on a tree has not recovered it.
 
     A tree is made when its turn comes and removed when it has been read, so that only a few exist at a time.
@@ -105,13 +105,13 @@ def _unread(why: str) -> TreeAnswers:
     return TreeAnswers((Answer(AnswerKind.BAD, why),), (), stable=True, changed=True)
 
 
-def given(volume: Volume) -> Maker:
+def known_tree(volume: DiskImage) -> Maker:
     """Makes a tree that is known already."""
     return lambda: volume
 
 
 def _talk(
-    questioner: Questioner, workload: CrashWorkload, make: Callable[[], Volume], folder: Path
+    questioner: WorkloadClient, workload: CrashWorkload, make: Callable[[], DiskImage], folder: Path
 ) -> Talk[TreeAnswers]:
     # The driver repeats a conversation after another one lost the process; it must find the tree as it was.
     shutil.rmtree(folder, ignore_errors=True)
@@ -148,7 +148,7 @@ class Interruption:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveredStates:
     """The crash states of a recording from which a backend recovered, with its readings."""
 
     recording: Recording
@@ -156,11 +156,16 @@ class Recovered:
     readings: Mapping[bytes, TreeAnswers]
 
 
-Judge = Callable[[TreeAnswers, int], Judgement]  # of a reading after so many answers
+Judge = Callable[[TreeAnswers, int], ExplainedDamage]  # of a reading after so many answers
 
 
 def interrupt_recoveries(
-    setup: Setup, models: Sequence[CrashModel], outer: Recovered, judged: Judge, most: int | None, each: int | None
+    setup: RecordingSetup,
+    models: Sequence[CrashModel],
+    outer: RecoveredStates,
+    judged: Judge,
+    most: int | None,
+    each: int | None,
 ) -> Interruption:
     """Interrupt one recovery of every class: at most `most` classes, and `each` states of one recovery.
 
@@ -172,7 +177,7 @@ def interrupt_recoveries(
     begun = _representatives(outer, bool(workload.recover))[:most]
     progress.stage("recoveries recorded", len(begun))
     inner: list[tuple[CrashState, Recording, CrashState]] = []
-    after_kills: list[tuple[CrashState, Inherited, CrashState]] = []
+    after_kills: list[tuple[CrashState, CombinedTrace, CrashState]] = []
     for number, state in enumerate(begun):
         recording = record(setup, state.volume(outer.recording.replay), workload.recovery, f"recovery-{number}")
         states = crash_states(recording.replay, models)
@@ -211,7 +216,7 @@ def interrupt_recoveries(
     return found
 
 
-def _representatives(outer: Recovered, recovers: bool) -> list[CrashState]:
+def _representatives(outer: RecoveredStates, recovers: bool) -> list[CrashState]:
     """The first state of every class: the same names in the tree, the same answers after recovery.
 
     States that recovery changes come first.

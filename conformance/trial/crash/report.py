@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from conformance.trial.crash.operation import Acknowledge, SyncAll, SyncFile, SyncFolder, Traced
+from conformance.trial.crash.operation import Acknowledge, SyncAll, SyncFile, SyncFolder, TracedOperation
 from conformance.trial.crash.states import CrashModel, CrashState
 from conformance.trial.crash.workload import Answer, AnswerKind
 
@@ -34,7 +34,7 @@ class TreeAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ExplainedDamage:
     """The damage and the sentence that explains it."""
 
     damage: Damage
@@ -43,37 +43,39 @@ class Judgement:
 
 _LONGEST = 80  # characters of a value that a reason shows, around the first that differs
 Answers = tuple[Answer, ...]
-UNDAMAGED = Judgement(Damage.NONE)
+UNDAMAGED = ExplainedDamage(Damage.NONE)
 
 
 def judge(
     reading: TreeAnswers, names: Sequence[str], versions: Sequence[Answers], floor: int, ceiling: int
-) -> Judgement:
+) -> ExplainedDamage:
     """The judgement on a reading where every version from `floor` to `ceiling` is right.
 
     `names` are those of the reads, `versions` what they answered after 0, 1, 2, ... uninterrupted steps.
     """
     for answer in reading.recovered:
         if not answer.usable:
-            return Judgement(Damage.TORN, f"recovery is answered by {answer}")
+            return ExplainedDamage(Damage.TORN, f"recovery is answered by {answer}")
     right = versions[floor : ceiling + 1]
     if reading.answers not in right:
         return _wrong(reading.answers, names, versions, right, floor)
     if not reading.stable:
-        return Judgement(Damage.NOT_IDEMPOTENT, "a second recovery finds or leaves something else than the first")
+        return ExplainedDamage(Damage.NOT_IDEMPOTENT, "a second recovery finds or leaves something else than the first")
     return UNDAMAGED
 
 
 def _wrong(
     answers: Answers, names: Sequence[str], versions: Sequence[Answers], right: Sequence[Answers], floor: int
-) -> Judgement:
+) -> ExplainedDamage:
     for index, (name, answer) in enumerate(zip(names, answers, strict=True)):
         wanted = [version[index] for version in right]
         if answer not in wanted:
             older = [version[index] for version in versions[:floor]]
             damage = _damage(answer, older, [version[index] for version in versions])
-            return Judgement(damage, f"{name} is answered by {_told(answer, wanted)}")
-    return Judgement(Damage.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions")
+            return ExplainedDamage(damage, f"{name} is answered by {_told(answer, wanted)}")
+    return ExplainedDamage(
+        Damage.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions"
+    )
 
 
 def _told(answer: Answer, wanted: Sequence[Answer]) -> str:
@@ -138,13 +140,13 @@ class BadState:
 
     model: CrashModel
     state: CrashState
-    judgement: Judgement
-    operations: Sequence[Traced]
+    judgement: ExplainedDamage
+    operations: Sequence[TracedOperation]
     during: BadState | None = None  # where a recovery was interrupted: the state that it began from, undamaged
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class StateCounts:
     """The states of one model: how many there are, how many were tried, how many of those are bad and why."""
 
     total: int
@@ -158,7 +160,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class SweepResult:
     """One more test of a backend: how many of `what` it reached, of how many, and what it found."""
 
     name: str
@@ -176,14 +178,14 @@ class CrashReport:
     workload: str
     why: str
     wanted: CrashModel
-    operations: Sequence[Traced]
+    operations: Sequence[TracedOperation]
     answers: tuple[str, ...]  # the steps, in the order in which they were answered
-    states: Mapping[CrashModel, Tally]
+    states: Mapping[CrashModel, StateCounts]
     recoveries: int  # recoveries that were interrupted in their turn, one for each class of states
-    recovery_states: Mapping[CrashModel, Tally]
+    recovery_states: Mapping[CrashModel, StateCounts]
     bad: tuple[BadState, ...]
     full: bool  # whether every state and every class of recoveries was tried
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[SweepResult, ...]
 
     @property
     def complete(self) -> bool:
@@ -255,7 +257,7 @@ def _fate(bad: BadState, index: int) -> str:
     return "survived" if index in state.pending else "durable"
 
 
-def _text(traced: Traced, steps: tuple[str, ...]) -> str:
+def _text(traced: TracedOperation, steps: tuple[str, ...]) -> str:
     operation = traced.operation
     if isinstance(operation, Acknowledge) and 0 < operation.answers <= len(steps):
         return f"answer to {steps[operation.answers - 1]}"

@@ -14,6 +14,7 @@ from conformance.trial.crash.operation import (
     TOP,
     Acknowledge,
     Create,
+    DiskImage,
     Link,
     Operation,
     Rename,
@@ -22,7 +23,6 @@ from conformance.trial.crash.operation import (
     SyncFolder,
     Truncate,
     Unlink,
-    Volume,
     Write,
     folders_of,
 )
@@ -86,18 +86,18 @@ _Built: TypeAlias = tuple[dict[int, dict[str, int]], dict[int, tuple[bytes, byte
 class CrashTrees:
     """Makes the trees of one recorded run; contents are built once for each set of writes."""
 
-    def __init__(self, initial: Volume, operations: Sequence[Operation]) -> None:
+    def __init__(self, initial: DiskImage, operations: Sequence[Operation]) -> None:
         self._initial, self.operations = initial, operations
         self._contents: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
 
-    def whole(self, at: int) -> Volume:
+    def whole(self, at: int) -> DiskImage:
         """The tree after the first `at` operations when nothing is lost."""
         return self.volume(at, frozenset(), None)
 
-    def volume(self, at: int, lost: frozenset[int], torn: Torn | None) -> Volume:
+    def volume(self, at: int, lost: frozenset[int], torn: Torn | None) -> DiskImage:
         """The tree after the first `at` operations without the lost ones."""
         folders, files = self._built(at, lost, torn)
-        return Volume(folders, {inode: content for inode, (content, _) in files.items()})
+        return DiskImage(folders, {inode: content for inode, (content, _) in files.items()})
 
     def digest(self, at: int, lost: frozenset[int], torn: Torn | None, answers: int) -> bytes:
         """SHA-256 over the reachable tree and the number of answers."""
@@ -174,7 +174,7 @@ MOST_TORN: Final = 64  # subsets of one crash point whose last write is torn as 
 SECTOR: Final = 512  # bytes that a disk writes whole
 
 
-class Tier(IntEnum):
+class StatePriority(IntEnum):
     """The order in which states are tried, where not all of them are."""
 
     PREFIX = 0
@@ -188,7 +188,7 @@ class CrashState:
     """One tree that a crash can leave: the crash point, what of it was lost, where the last write was cut."""
 
     model: CrashModel  # the weakest model that has this state
-    tier: Tier
+    tier: StatePriority
     at: int
     lost: tuple[int, ...]
     pending: tuple[int, ...]
@@ -196,7 +196,7 @@ class CrashState:
     answers: int
     digest: bytes
 
-    def volume(self, replay: CrashTrees) -> Volume:
+    def volume(self, replay: CrashTrees) -> DiskImage:
         """The tree itself."""
         return replay.volume(self.at, frozenset(self.lost), self.torn)
 
@@ -238,7 +238,7 @@ def _effects(operations: Sequence[Operation], at: int) -> int:
 
 def _candidates(
     operations: Sequence[Operation], point: CrashPoint, model: CrashModel
-) -> Iterator[tuple[Tier, frozenset[int], Torn | None]]:
+) -> Iterator[tuple[StatePriority, frozenset[int], Torn | None]]:
     """Sets of lost operations, and where the last surviving pending write is cut."""
     torn = 0
     everything = frozenset(point.pending)
@@ -250,7 +250,7 @@ def _candidates(
             continue
         torn += 1
         for cut in _cuts(operations[last]):
-            yield max(Tier.TORN_PREFIX, tier), lost, (last, cut)
+            yield max(StatePriority.TORN_PREFIX, tier), lost, (last, cut)
 
 
 def _cuts(write: Operation) -> list[int]:
@@ -262,7 +262,7 @@ def _cuts(write: Operation) -> list[int]:
 
 def _survivors(
     operations: Sequence[Operation], point: CrashPoint, model: CrashModel
-) -> Iterator[tuple[Tier, frozenset[int]]]:
+) -> Iterator[tuple[StatePriority, frozenset[int]]]:
     """Sets of pending operations that a crash may leave, the likeliest first."""
     ordered = [one for one in point.pending if in_order(operations[one], model)]
     free = [one for one in point.pending if not in_order(operations[one], model)]
@@ -273,22 +273,22 @@ def _survivors(
             yield tier, first | subset
 
 
-def _subsets(items: Sequence[int], few: bool, seed: str) -> Iterator[tuple[Tier, frozenset[int]]]:
+def _subsets(items: Sequence[int], few: bool, seed: str) -> Iterator[tuple[StatePriority, frozenset[int]]]:
     everything = frozenset(items)
     for length in range(len(items), -1, -1):
-        yield Tier.PREFIX, frozenset(items[:length])
+        yield StatePriority.PREFIX, frozenset(items[:length])
     for one in items:
-        yield Tier.ALL_BUT_ONE, everything - {one}
+        yield StatePriority.ALL_BUT_ONE, everything - {one}
     if few:
         for length in range(len(items) - 1):
             for some in itertools.combinations(items, length):
-                yield Tier.OTHER, frozenset(some)
+                yield StatePriority.OTHER, frozenset(some)
         return
     for one in items:
-        yield Tier.OTHER, frozenset({one})
+        yield StatePriority.OTHER, frozenset({one})
     chance = random.Random(seed)  # noqa: S311 (a fixed choice, no secret)
     for _ in range(RANDOM_SUBSETS):
-        yield Tier.OTHER, frozenset(one for one in items if chance.random() < 0.5)
+        yield StatePriority.OTHER, frozenset(one for one in items if chance.random() < 0.5)
 
 
 def first_states(states: Sequence[CrashState], most: int | None) -> list[CrashState]:

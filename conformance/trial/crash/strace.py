@@ -28,7 +28,7 @@ BIRTHS: Final = frozenset({"clone", "clone3", "fork", "vfork"})
 
 
 @dataclass(frozen=True, slots=True)
-class Descriptor:
+class FileDescriptor:
     """An argument that is a file descriptor: its number and what the kernel says it is open on."""
 
     number: int
@@ -47,13 +47,13 @@ class Event:
     ordinal: int  # how many calls of this name the process had begun by then, this one included
     begun: bool = False  # a birth, not finished yet
 
-    def descriptor(self, index: int) -> Descriptor:
+    def descriptor(self, index: int) -> FileDescriptor:
         """The argument at `index` as a descriptor; the path is empty where strace knew none."""
         match = _DESCRIPTOR.match(self.arguments[index])
         if match is None:
-            return Descriptor(-1, "")
+            return FileDescriptor(-1, "")
         number = HERE if match[1] == b"AT_FDCWD" else int(match[1])
-        return Descriptor(number, text(match[2] or b""))
+        return FileDescriptor(number, text(match[2] or b""))
 
     def paths(self) -> list[str]:
         """Every string among the arguments as a path, relative to the descriptor just before it if there is one."""
@@ -66,7 +66,7 @@ class Event:
 
     def strings(self) -> list[bytes]:
         """Every string among the arguments, in order."""
-        return [plain(match[1]) for argument in self.arguments for match in _STRING.finditer(argument)]
+        return [decoded_hex(match[1]) for argument in self.arguments for match in _STRING.finditer(argument)]
 
     def has(self, flag: bytes) -> bool:
         """Whether a flag is among the arguments."""
@@ -112,14 +112,14 @@ def split(arguments: bytes) -> tuple[bytes, ...]:
     return (*parts, arguments[start:])
 
 
-def plain(hexadecimal: bytes) -> bytes:
+def decoded_hex(hexadecimal: bytes) -> bytes:
     """The bytes of a string as strace escapes it."""
     return bytes.fromhex(hexadecimal.replace(b"\\x", b"").decode("ascii"))
 
 
 def text(hexadecimal: bytes) -> str:
     """The text of a string as strace escapes it; what is not UTF-8 survives as surrogates."""
-    return plain(hexadecimal).decode("utf-8", "surrogateescape")
+    return decoded_hex(hexadecimal).decode("utf-8", "surrogateescape")
 
 
 _OPTIONAL: Final = "?"  # before a call that this machine may not have

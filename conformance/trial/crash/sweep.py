@@ -20,15 +20,15 @@ from conformance.trial.crash.operation import (
     Link,
     Operation,
     Rename,
-    Traced,
+    TracedOperation,
     Truncate,
     Unlink,
     Write,
     folders_of,
 )
-from conformance.trial.crash.recording import InterruptedRun, Recording, Setup, interrupt
-from conformance.trial.crash.recovery import Judge, examine, given
-from conformance.trial.crash.report import Damage, Sweep
+from conformance.trial.crash.recording import InterruptedRun, Recording, RecordingSetup, interrupt
+from conformance.trial.crash.recovery import Judge, examine, known_tree
+from conformance.trial.crash.report import Damage, SweepResult
 from conformance.trial.crash.states import CrashModel, crash_points
 from conformance.trial.crash.strace import Injection
 from conformance.trial.crash.workload import AnswerKind, CrashWorkload
@@ -52,7 +52,7 @@ class _Failure:
 _Run = tuple[_Failure, InterruptedRun]
 
 
-def kill_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
+def kill_sweep(setup: RecordingSetup, recording: Recording, judge: Judge) -> SweepResult:
     """Kill the backend at every operation of the recorded run."""
     runs = _runs(setup, recording, "kill", list(_failures(recording.traced, "signal=KILL")))
     trees = (recording.replay.whole(at) for at in range(len(recording.traced) + 1))
@@ -65,7 +65,7 @@ def kill_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
     return _swept(setup, "kill", runs, findings, judge)
 
 
-def error_sweep(setup: Setup, recording: Recording, judge: Judge) -> Sweep:
+def error_sweep(setup: RecordingSetup, recording: Recording, judge: Judge) -> SweepResult:
     """Let every fsync fail with EIO, every write with ENOSPC and every unlink with EACCES, one in each run."""
     runs = _runs(setup, recording, "error", list(_failures(recording.traced, None)))
     findings = [
@@ -81,7 +81,7 @@ def _acknowledged(left: InterruptedRun, step: int, workload: CrashWorkload) -> b
     return given and workload.steps[step].acknowledged
 
 
-def _failures(traced: Sequence[Traced], effect: str | None) -> Iterator[_Failure]:
+def _failures(traced: Sequence[TracedOperation], effect: str | None) -> Iterator[_Failure]:
     """The failures to inject: one at each system call, although a call may be several operations."""
     seen: set[tuple[str, int]] = set()
     answers = 0
@@ -97,7 +97,7 @@ def _failures(traced: Sequence[Traced], effect: str | None) -> Iterator[_Failure
         yield _Failure(Injection(one.call, one.ordinal, injected), text, answers)
 
 
-def _runs(setup: Setup, recording: Recording, name: str, failures: Sequence[_Failure]) -> list[_Run]:
+def _runs(setup: RecordingSetup, recording: Recording, name: str, failures: Sequence[_Failure]) -> list[_Run]:
     """One run for each failure."""
     setup.progress.stage(f"{name} sweep", len(failures))
     runs = []
@@ -107,23 +107,23 @@ def _runs(setup: Setup, recording: Recording, name: str, failures: Sequence[_Fai
     return runs
 
 
-def _swept(setup: Setup, name: str, runs: Sequence[_Run], findings: list[str], judge: Judge) -> Sweep:
+def _swept(setup: RecordingSetup, name: str, runs: Sequence[_Run], findings: list[str], judge: Judge) -> SweepResult:
     """The findings about the runs, with the damage that is left after recovery."""
     reached = sum(left.reached for _, left in runs)
     if runs and not reached:
         findings.append("no injected failure took effect: the runs of this backend do not repeat")
-    readings = examine(setup, [given(left.volume) for _, left in runs], f"trees of the {name} sweep")
+    readings = examine(setup, [known_tree(left.volume) for _, left in runs], f"trees of the {name} sweep")
     for (failure, left), reading in zip(runs, readings, strict=True):
         judgement = judge(reading, sum(answer.usable for answer in left.answers))
         if judgement.damage is not Damage.NONE:
             findings.append(f"{failure.text}: {judgement.damage}: {judgement.reason}")
-    return Sweep(name, reached, len(runs), tuple(findings))
+    return SweepResult(name, reached, len(runs), tuple(findings))
 
 
 Name = tuple[int, str]  # the inode of a folder, and a name in it
 
 
-def order_sweep(workload: CrashWorkload, recording: Recording) -> Sweep:
+def order_sweep(workload: CrashWorkload, recording: Recording) -> SweepResult:
     """Check that everything a rename, link or answer depends on is durable before it, as POSIX promises."""
     traced = recording.traced
     findings: list[str] = []
@@ -144,11 +144,11 @@ def order_sweep(workload: CrashWorkload, recording: Recording) -> Sweep:
         elif isinstance(operation, Rename | Link):
             looked_at += 1
             findings += _named_early(traced, point.at, operation, point.pending, names)
-    return Sweep("order", looked_at, looked_at, tuple(findings), "names and answers looked at")
+    return SweepResult("order", looked_at, looked_at, tuple(findings), "names and answers looked at")
 
 
 def _named_early(
-    traced: Sequence[Traced], at: int, named: Rename | Link, pending: Sequence[int], names: _Names
+    traced: Sequence[TracedOperation], at: int, named: Rename | Link, pending: Sequence[int], names: _Names
 ) -> Iterator[str]:
     """The operations on what is named that are not durable before it has the name."""
     for k in pending:

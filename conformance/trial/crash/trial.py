@@ -20,26 +20,26 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
 from conformance.trial.check import Check, Kind, Result, Verdict
-from conformance.trial.crash.operation import Volume, snapshot
+from conformance.trial.crash.operation import DiskImage, snapshot
 from conformance.trial.crash.reconstruction import Untraceable
-from conformance.trial.crash.recording import BrokenWorkload, Recording, Setup, record
-from conformance.trial.crash.recovery import Interruption, Recovered, examine, given, interrupt_recoveries
+from conformance.trial.crash.recording import BrokenWorkload, Recording, RecordingSetup, record
+from conformance.trial.crash.recovery import Interruption, RecoveredStates, examine, interrupt_recoveries, known_tree
 from conformance.trial.crash.report import (
     Answers,
     BadState,
     CrashReport,
     Damage,
-    Judgement,
-    Sweep,
-    Tally,
+    ExplainedDamage,
+    StateCounts,
+    SweepResult,
     TreeAnswers,
     judge,
 )
 from conformance.trial.crash.states import CrashModel, crash_states, first_states
 from conformance.trial.crash.strace import NotRun, require_tracing, scratch
 from conformance.trial.crash.sweep import error_sweep, kill_sweep, order_sweep
-from conformance.trial.crash.workload import AnswerKind, CrashWorkload, Questioner, WorkloadStep, crash_workloads
-from conformance.trial.options import DEFAULT_TIMEOUT, Progress, Silence
+from conformance.trial.crash.workload import AnswerKind, CrashWorkload, WorkloadClient, WorkloadStep, crash_workloads
+from conformance.trial.options import DEFAULT_TIMEOUT, NoProgress, Progress
 from conformance.vectors.draft import Unusable
 
 SOME_STATES: Final = 2000  # per workload, unless all are wanted
@@ -77,12 +77,12 @@ def try_workload(
     strace = require_tracing()
     command = resolve(options.backend, codebook.suite, options.wire)
     with scratch() as folder:
-        questioner = Questioner(codebook, DIALECTS[options.wire])
+        questioner = WorkloadClient(codebook, DIALECTS[options.wire])
         seconds = max(options.timeout, DEFAULT_TIMEOUT)
         stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference)
         place = Path(folder).resolve()
-        progress = progress or Silence()
-        setup = Setup(
+        progress = progress or NoProgress()
+        setup = RecordingSetup(
             command, strace, place, options.timeout, questioner, workload, progress, stand_in, options.declared
         )
         return _Test(setup, options).report()
@@ -108,7 +108,7 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    setup: Setup
+    setup: RecordingSetup
     options: CrashOptions
 
     def report(self) -> CrashReport:
@@ -134,7 +134,7 @@ class _Test:
             if judged[state.digest].damage is not Damage.NONE
         ]
         well = [state for state in tried if judged[state.digest].damage is Damage.NONE]
-        interruption = self.interruption(Recovered(recording, well, readings), versions)
+        interruption = self.interruption(RecoveredStates(recording, well, readings), versions)
         return CrashReport(
             backend=options.backend,
             workload=workload.id,
@@ -150,7 +150,7 @@ class _Test:
             sweeps=tuple(self.sweeps(recording, versions)),
         )
 
-    def initial(self) -> Volume:
+    def initial(self) -> DiskImage:
         """The tree before the recording: the roots, with what the steps of `before` put there."""
         folder = self.setup.scratch / "before"
         for root in self.setup.workload.roots:
@@ -171,7 +171,7 @@ class _Test:
 
     def versions(self, recording: Recording) -> tuple[Answers, ...]:
         """The answers of the reads after 0, 1, 2, ... steps without a crash; raises BrokenWorkload."""
-        readings = examine(self.setup, [given(volume) for volume in recording.volumes], "reading what is written")
+        readings = examine(self.setup, [known_tree(volume) for volume in recording.volumes], "reading what is written")
         places = ["before any step", *(f"after {step.name}" for step in self.setup.workload.steps)]
         for where, reading in zip(places, readings, strict=True):
             for answer in reading.recovered:
@@ -187,11 +187,11 @@ class _Test:
             raise BrokenWorkload("what is read never changes: the steps do nothing that `verify` can see")
         return versions
 
-    def judged(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> Judgement:
+    def judged(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> ExplainedDamage:
         ceiling = min(answers + 1, len(versions) - 1)
         return judge(reading, self.setup.workload.reads, versions, self.setup.workload.floor(answers), ceiling)
 
-    def interruption(self, recovered: Recovered, versions: Sequence[Answers]) -> Interruption:
+    def interruption(self, recovered: RecoveredStates, versions: Sequence[Answers]) -> Interruption:
         declared = self.options.declared
         if declared is not None and not {step.operator for step in self.setup.workload.recovery} <= declared:
             return Interruption()  # the stand-in would recover, and it is not under test
@@ -202,7 +202,7 @@ class _Test:
             self.setup, self.options.models, recovered, partial(self.judged, versions), most, each
         )
 
-    def sweeps(self, recording: Recording, versions: Sequence[Answers]) -> Iterable[Sweep]:
+    def sweeps(self, recording: Recording, versions: Sequence[Answers]) -> Iterable[SweepResult]:
         judge = partial(self.judged, versions)
         if "order" in self.options.sweeps:
             yield order_sweep(self.setup.workload, recording)
@@ -214,10 +214,10 @@ class _Test:
 
 def tallies(
     models: Sequence[CrashModel], every: Sequence[CrashModel], tried: Sequence[CrashModel], bad: Sequence[BadState]
-) -> dict[CrashModel, Tally]:
+) -> dict[CrashModel, StateCounts]:
     """The states by model; those of a weaker one are among those of a stronger one."""
     return {
-        model: Tally(
+        model: StateCounts(
             total=sum(one <= model for one in every),
             tried=sum(one <= model for one in tried),
             bad=Counter(one.judgement.damage for one in bad if one.model <= model),

@@ -42,7 +42,7 @@ class WorkloadStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class HarnessRead:
     """A read by the harness itself: the digests of files of a root, by path."""
 
     name: str
@@ -52,7 +52,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class InitialFile:
     """A file that is there before the recording."""
 
     root: str
@@ -67,10 +67,10 @@ class CrashWorkload:
     id: str  # OPERATOR%name
     why: str
     level: CrashModel
-    before: tuple[WorkloadStep | Put, ...]
+    before: tuple[WorkloadStep | InitialFile, ...]
     steps: tuple[WorkloadStep, ...]
     recover: tuple[WorkloadStep, ...]
-    verify: tuple[WorkloadStep | Look, ...]
+    verify: tuple[WorkloadStep | HarnessRead, ...]
     requirements: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
 
@@ -117,10 +117,10 @@ def workload_of(contract: Contract, workload: Workload, codebook: Codebook) -> C
         id=f"{contract.operator}%{workload.name}",
         why=workload.why,
         level=CrashModel[workload.level.upper()],
-        before=tuple(step for step in builder.steps("before") if not isinstance(step, Look)),
+        before=tuple(step for step in builder.steps("before") if not isinstance(step, HarnessRead)),
         steps=builder.calls("steps"),
         recover=builder.calls("recover"),
-        verify=tuple(step for step in builder.steps("verify") if not isinstance(step, Put)),
+        verify=tuple(step for step in builder.steps("verify") if not isinstance(step, InitialFile)),
         requirements=workload.requirements,
         rulings=workload.rulings,
     )
@@ -133,7 +133,7 @@ class _Builder:
     place: YamlPlace
     body: Mapping[str, Any]
 
-    def steps(self, key: str) -> Iterator[WorkloadStep | Look | Put]:
+    def steps(self, key: str) -> Iterator[WorkloadStep | HarnessRead | InitialFile]:
         """The steps under a key, in order; their names differ."""
         earlier: dict[str, str] = {}
         for k, body in enumerate(self.body.get(key, ())):
@@ -149,7 +149,7 @@ class _Builder:
                 if where and where not in earlier:
                     raise (place / "tree" / "where").problem("C010", f"{where!r} names no earlier step", "name a read")
                 earlier[name] = ""
-                yield Look(name, body["tree"]["root"], body["tree"]["files"], where)
+                yield HarnessRead(name, body["tree"]["root"], body["tree"]["files"], where)
             else:
                 step = self.step(body, place, earlier)
                 earlier[name] = step.operator
@@ -189,7 +189,7 @@ class _Builder:
             raise place.problem("C010", f"{earlier[step]} has no output {output!r}", error.hint) from None
 
 
-def _put_of(body: Mapping[str, Any], place: YamlPlace) -> Put:
+def _put_of(body: Mapping[str, Any], place: YamlPlace) -> InitialFile:
     path = body["path"]
     if fault_of(path):
         hint = "write a relative path without `.` and `..`"
@@ -198,7 +198,7 @@ def _put_of(body: Mapping[str, Any], place: YamlPlace) -> Put:
         content = bytes.fromhex(body["bytes"]) if "bytes" in body else body["text"].encode()
     except ValueError:
         raise (place / "bytes").problem("C009", "not hexadecimal", "two digits for each byte") from None
-    return Put(body["root"], path, content)
+    return InitialFile(body["root"], path, content)
 
 
 class AnswerKind(Enum):
@@ -229,7 +229,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Questioner:
+class WorkloadClient:
     """Asks the steps of a workload and reads the answers; the folder that it is given contains the roots."""
 
     codebook: Codebook
@@ -237,7 +237,7 @@ class Questioner:
 
     def ask(
         self,
-        steps: Sequence[WorkloadStep | Look | Put],
+        steps: Sequence[WorkloadStep | HarnessRead | InitialFile],
         folder: Path,
         goes_on: Callable[[WorkloadStep, Answer], bool] = lambda step, answer: True,
     ) -> Talk[tuple[Answer, ...]]:
@@ -246,10 +246,10 @@ class Questioner:
         answers: list[Answer] = []
         absent: set[str] = set()
         for step in steps:
-            if isinstance(step, Put):
+            if isinstance(step, InitialFile):
                 answers.append(_put(step, folder))
                 continue
-            if isinstance(step, Look):
+            if isinstance(step, HarnessRead):
                 answer = Answer(AnswerKind.ABSENT) if step.where in absent else _look(step, folder)
             else:
                 answer = yield from self._called(step, folder, given)
@@ -291,14 +291,14 @@ class Questioner:
         return Answer(AnswerKind.ABSENT) if any(_means(said, sign) for sign in step.absent) else said
 
 
-def _look(step: Look, folder: Path) -> Answer:
+def _look(step: HarnessRead, folder: Path) -> Answer:
     """The digests of the files that a look names; no file is ABSENT."""
     digests = snapshot(folder / step.root).digests()
     found = {path: digest for path, digest in digests.items() if digest and fnmatchcase(path, step.files)}
     return Answer(AnswerKind.RESULT, found) if found else Answer(AnswerKind.ABSENT)
 
 
-def _put(step: Put, folder: Path) -> Answer:
+def _put(step: InitialFile, folder: Path) -> Answer:
     """Write a file, and make the folders above it."""
     file = folder / step.root / step.path
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -10,18 +10,25 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.input_listings import large, listed, neighbours, related, together, versions
+from conformance.trial.fuzz.input_listings import (
+    large,
+    leaf_variants,
+    neighbours,
+    pair_variants,
+    triple_variants,
+    versions,
+)
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.seed import (
     ACCEPTED,
     LONGEST,
-    Bounds,
+    InputLimits,
     Seeds,
     Vocabulary,
     printed,
     vocabulary_of,
 )
-from conformance.trial.fuzz.shrink import Choices, remade
+from conformance.trial.fuzz.shrink import RecordedChoices, random_remade
 from conformance.trial.generator import Native, generator_of
 from conformance.vectors.place import Place, at, put
 
@@ -40,40 +47,40 @@ _MOST_VERSIONS: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnCall:
     """One call: its inputs, the guard that refuses them (ACCEPTED for none), and why it is asked; the choices of a
     generator that made them."""
 
     side: str
     native: Native = field(repr=False)
     why: str
-    choices: Callable[[], Choices] | None = field(default=None, repr=False, compare=False)
+    choices: Callable[[], RecordedChoices] | None = field(default=None, repr=False, compare=False)
 
 
 def drawn_calls(
-    forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: Bounds | None = None
-) -> tuple[Drawn, ...]:
+    forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: InputLimits | None = None
+) -> tuple[DrawnCall, ...]:
     """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
     far up or in fewer bits, versions, then `wanted` drawn. The calls with one large leaf come last, so that a mistake
     that small calls show is found in one of them.
 
     The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
     """
-    hand = _CallDrawer(forms, seeds, Random(number), bounds or Bounds(forms.contract))  # noqa: S311
+    hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.versions()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
 
 
-def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[Drawn, ...]:
+def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[DrawnCall, ...]:
     """Drawn calls alone, which cost a fifth of all: those behind the listed ones may differ in a few."""
-    return tuple(_CallDrawer(forms, seeds, Random(number), Bounds(forms.contract)).drawn(wanted))  # noqa: S311
+    return tuple(_CallDrawer(forms, seeds, Random(number), InputLimits(forms.contract)).drawn(wanted))  # noqa: S311
 
 
 class _CallDrawer:
     """Draws calls, and remembers which were drawn."""
 
-    def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random, bounds: Bounds) -> None:
+    def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random, bounds: InputLimits) -> None:
         self.contract, self.seeds, self.random = forms.contract, seeds, random
         self.bounds, self.generator = bounds, generator_of(forms.contract, forms.suite)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
@@ -85,42 +92,42 @@ class _CallDrawer:
             if side != ACCEPTED and all(self.bounds.is_cheap(native) for native in natives)
         }
 
-    def opening(self) -> Iterator[Drawn]:
+    def opening(self) -> Iterator[DrawnCall]:
         for side, natives in self.seeds.by_side.items():
-            yield Drawn(side, natives[0], OPENING)
+            yield DrawnCall(side, natives[0], OPENING)
 
-    def degenerate(self) -> Iterator[Drawn]:
-        natives = listed(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
+    def degenerate(self) -> Iterator[DrawnCall]:
+        natives = leaf_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
 
-    def related(self) -> Iterator[Drawn]:
+    def related(self) -> Iterator[DrawnCall]:
         """Equal large numbers at leaves that a guard compares; other leaves get no more than degenerate values."""
-        found: list[Drawn] = []
-        for natives in related(self.words.inside, self.seeds.by_side.get(ACCEPTED, ())):
+        found: list[DrawnCall] = []
+        for natives in pair_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ())):
             calls = [call for native in natives if (call := self.call(native, DEGENERATE)) is not None]
             if len({call.side for call in calls}) > 1:
                 found += calls
             if len(found) >= _MOST_RELATED:
                 break
         yield from found[:_MOST_RELATED]
-        moved = together(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
+        moved = triple_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         further = (self.call(native, DEGENERATE) for native in islice(moved, _MOST_TOGETHER))
         yield from islice((call for call in further if call is not None and call.side == ACCEPTED), _MOST_MOVED)
 
-    def neighbours(self) -> Iterator[Drawn]:
+    def neighbours(self) -> Iterator[DrawnCall]:
         """Two numbers of one leaf that fewer bits make one, where no guard refuses them."""
         natives = neighbours(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
 
-    def versions(self) -> Iterator[Drawn]:
+    def versions(self) -> Iterator[DrawnCall]:
         """Versions beside those that are registered."""
         natives = versions(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_VERSIONS)
 
-    def grown(self) -> Iterator[Drawn]:
+    def grown(self) -> Iterator[DrawnCall]:
         natives = large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, GROWN) for native in natives)
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
@@ -129,10 +136,10 @@ class _CallDrawer:
             natives = self.generator.grown(Random(self.contract.operator))  # noqa: S311
             yield from filter(None, (self.call(native, GROWN) for native in natives))
 
-    def drawn(self, wanted: int) -> Iterator[Drawn]:
+    def drawn(self, wanted: int) -> Iterator[DrawnCall]:
         guards = [side for side in self.seeds.by_side if side != ACCEPTED]
         refused = int(wanted * (1 - _SUCCEEDING)) if guards else 0
-        near: list[Drawn] = []
+        near: list[DrawnCall] = []
         found = list(self.accepted(wanted - refused, near))
         self.random.shuffle(near)
         for k in range(min(refused, len(found)) if found else refused):
@@ -144,7 +151,7 @@ class _CallDrawer:
         self.random.shuffle(found)
         yield from found
 
-    def accepted(self, wanted: int, near: list[Drawn]) -> Iterator[Drawn]:
+    def accepted(self, wanted: int, near: list[DrawnCall]) -> Iterator[DrawnCall]:
         """Calls that no guard refuses; those that one does although their seed was let through are added to `near`."""
         natives = self.seeds.by_side.get(ACCEPTED, ())
         if not natives and self.generator is None:
@@ -154,7 +161,7 @@ class _CallDrawer:
                 if self.generator is not None and (not natives or self.random.random() < _GENERATED):
                     number = self.random.getrandbits(64)
                     native = self.generated(Random(number))  # noqa: S311
-                    call = self.call(native, DRAWN, partial(remade, self.generated, number))
+                    call = self.call(native, DRAWN, partial(random_remade, self.generated, number))
                 else:
                     native = self.changed(natives[(k + tried) % len(natives)], self.random, tame=tried > 1)
                     call = self.call(native, DRAWN)
@@ -170,7 +177,7 @@ class _CallDrawer:
         native = self.generator.make(random)
         return native if random.random() < _AS_GENERATED else self.changed(native, random)
 
-    def refused(self, guard: str) -> Drawn | None:
+    def refused(self, guard: str) -> DrawnCall | None:
         """A call that this guard refuses: an example of it, changed, or with a second fault of another example."""
         natives = self.seeds.by_side[guard]
         for _ in range(_TRIES):
@@ -195,7 +202,7 @@ class _CallDrawer:
         crossed: Native = put(native, place.path, place.value)
         return crossed
 
-    def call(self, native: Native, why: str, choices: Callable[[], Choices] | None = None) -> Drawn | None:
+    def call(self, native: Native, why: str, choices: Callable[[], RecordedChoices] | None = None) -> DrawnCall | None:
         """The call with these inputs, None where it was drawn before, is frozen, or is not to be asked."""
         told = printed(native)
         if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
@@ -204,7 +211,7 @@ class _CallDrawer:
         side = self.bounds.side(native, limited=why != GROWN, told=told)
         if side is None or (side in self.cheap and not self.bounds.is_cheap(native, told)):
             return None
-        return Drawn(side, native, why, choices)
+        return DrawnCall(side, native, why, choices)
 
 
 def _differs(native: Native, place: Place) -> bool:

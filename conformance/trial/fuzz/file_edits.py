@@ -54,7 +54,7 @@ def places_of(form: FileFormat, files: Sizes) -> list[str]:
 _FIXED: Final = "(bytes that no backend chooses)"
 
 
-def exposed(edits: Iterable[Edit], free: Iterable[str], decode: Mapping[str, str]) -> bool:
+def file_is_exposed(edits: Iterable[Edit], free: Iterable[str], decode: Mapping[str, str]) -> bool:
     """Whether a file whose bytes a backend may choose gets a name under which its bytes would be compared.
 
     So it is under a name that has no codec, and under one that has another codec than the file.

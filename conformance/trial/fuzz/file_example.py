@@ -11,15 +11,15 @@ from typing import Any, Final, TypeVar
 from conformance.backend.outcome import ObservedResult
 from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
-from conformance.trial.check import shown
+from conformance.trial.check import comparable_answer
 from conformance.trial.fuzz.file_edits import Edit, Sizes, places_of
-from conformance.trial.fuzz.shrink import Choices, fixed, some_of
+from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, some_of
 from conformance.trial.generator import valid
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import AnyStep, Stage, Transcript
+from conformance.vectors.exchange import AnyStep, ConversationContext, Transcript
 from conformance.vectors.formed import FormedFiles
-from conformance.vectors.leaf import anywhere
+from conformance.vectors.leaf import contains_value
 from conformance.vectors.temp_roots import StepRefused
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ SMALL: Final = 4_096  # bytes of a file whose content is noted
 
 
 @dataclass(frozen=True, slots=True)
-class Formed:
+class ExampleFiles:
     """Files of a declared format as a walk found them: where, their paths below the root, and their items."""
 
     form: FileFormat
@@ -50,9 +50,9 @@ class Snapshots:
     answers: dict[str, str] = field(default_factory=dict)  # by step, in words
     formats: Mapping[str, FileFormat] = field(default_factory=dict)
     contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    formed: dict[str, dict[tuple[str, str], Formed]] = field(default_factory=dict)
+    formed: dict[str, dict[tuple[str, str], ExampleFiles]] = field(default_factory=dict)
 
-    def before(self, stage: Stage, step: CallStep) -> None:
+    def before(self, stage: ConversationContext, step: CallStep) -> None:
         """Note what is there before a call."""
         found = self.before_calls[step.name] = {
             name: {
@@ -79,14 +79,14 @@ class Snapshots:
                 except StepRefused:
                     continue  # damaged, or of another form: there is nothing in it
                 paths = tuple(found.paths.values())
-                formed.setdefault((form.name, place), Formed(form, place, paths, found.items))
+                formed.setdefault((form.name, place), ExampleFiles(form, place, paths, found.items))
 
     def note(self, walked: Transcript) -> None:
         """Note what the calls of the walk were answered."""
-        self.answers |= {one.step: repr(shown(one.observed)) for one in walked.exchanges}
+        self.answers |= {one.step: repr(comparable_answer(one.observed)) for one in walked.exchanges}
         self.succeeded |= {one.step for one in walked.exchanges if isinstance(one.observed, ObservedResult)}
 
-    def after(self, stage: Stage, step: CallStep) -> None:
+    def after(self, stage: ConversationContext, step: CallStep) -> None:
         """Note what is there behind a call."""
         self.after_calls[step.name] = {
             name: frozenset(path.relative_to(root).as_posix() for path in root.rglob("*"))
@@ -110,7 +110,7 @@ class Example:
         return (*self.before, *(step for edit in self.edits for step in edit), *self.behind)
 
     @property
-    def simpler(self) -> Choices:
+    def simpler(self) -> RecordedChoices:
         """The choices of examples with some of the edits, and some statements of a database."""
         edits = some_of([_simpler_edit(edit) for edit in self.edits])
         return edits.map(lambda made: replace(self, edits=tuple(made)))
@@ -122,12 +122,12 @@ class Example:
         return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
 
 
-def _simpler_edit(edit: Edit) -> Choices:
+def _simpler_edit(edit: Edit) -> RecordedChoices:
     if len(edit) == 1 and isinstance(statements := edit[0].body.get("sqlite"), list):
-        some, body = some_of([fixed(one) for one in statements]), edit[0].body
+        some, body = some_of([fixed_value(one) for one in statements]), edit[0].body
         # No statement at all makes no file, nor does one about a table that is gone.
         return some.map(lambda made: (FileStep("put", {**body, "sqlite": valid(made) or statements[:1]}),))
-    return fixed(edit)
+    return fixed_value(edit)
 
 
 Base = tuple[Case, Snapshots]
@@ -146,7 +146,7 @@ def places_asked(
     ]
 
 
-def thinned(some: Sequence[T], most: int) -> list[T]:
+def evenly_chosen(some: Sequence[T], most: int) -> list[T]:
     """At most so many of some, taken evenly."""
     return list(some[:: max(1, -(-len(some) // most))])
 
@@ -167,13 +167,13 @@ def is_large(case: Case) -> bool:
     return any(holds_recipe(step.inputs) for step in case.calls)
 
 
-def left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:
+def is_left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:
     """Whether a call has left what the contract leaves open: an edit behind it may make that count."""
     asked = any(isinstance(step, CallStep) and contract.owns(step.operator) for step in before)
     return bool(contract.fuzz_loose) and asked
 
 
-def in_use(contract: Contract, edit: Edit, before: Sequence[AnyStep]) -> bool:
+def edits_file_in_use(contract: Contract, edit: Edit, before: Sequence[AnyStep]) -> bool:
     """Whether an edit changes a file of the case that an earlier call of a machine names.
 
     A machine may keep it open, and no contract says what it then reads: the old bytes, the new ones, or nothing.
@@ -188,4 +188,4 @@ def in_use(contract: Contract, edit: Edit, before: Sequence[AnyStep]) -> bool:
 
 def names(value: Any, path: str) -> bool:
     """Whether a path is one of the texts of an input."""
-    return anywhere(value, lambda part: part == path)
+    return contains_value(value, lambda part: part == path)

@@ -12,9 +12,17 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import Scalar, Struct
-from conformance.trial.bystanders import is_matched, near_misses, with_looks, written_out
+from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads, written_out
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step, reshapes
-from conformance.trial.fuzz.file_example import Base, Example, in_use, is_large, left_open, places_asked, thinned
+from conformance.trial.fuzz.file_example import (
+    Base,
+    Example,
+    edits_file_in_use,
+    evenly_chosen,
+    is_large,
+    is_left_open,
+    places_asked,
+)
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import is_root, spots
@@ -30,17 +38,17 @@ def _with_leftovers(contract: Contract, codebook: Codebook, bases: Sequence[Base
     """
     kinds: set[tuple[str, ...]] = set()
     for case, seen in bases:
-        steps = with_looks(case.steps, contract.fuzz_decode)
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         for k, step, root, files in places_asked(contract, steps, seen):
             if not (planted := leftovers(contract, root, files, steps)):
                 continue
             yield Example(steps[:k], planted, steps[k:], case.id)
             kind = (step.operator, *sorted(files))
-            unfit = isinstance(step.expected, ExpectedFailure) or left_open(contract, steps[:k]) or is_large(case)
+            unfit = isinstance(step.expected, ExpectedFailure) or is_left_open(contract, steps[:k]) or is_large(case)
             if kind not in kinds and len(kinds) < _MOST_KINDS and not unfit:
                 kinds.add(kind)
                 for lost in losses(root, files):
-                    if any(in_use(contract, edit, steps[:k]) for edit in lost):
+                    if any(edits_file_in_use(contract, edit, steps[:k]) for edit in lost):
                         continue
                     yield Example(steps[:k], (*lost, *planted), steps[k:], case.id)
 
@@ -60,7 +68,7 @@ def leftovers(contract: Contract, root: str, files: Sizes, steps: Iterable[AnySt
     paths = [path for path in sorted({*_owned(contract.bystanders.owned, files), *planted}) if path not in files]
     return tuple(
         (file_step("put", root, path=path, bytes=_CONTENTS[number % 2]),)
-        for number, path in enumerate(thinned(paths, _MOST))
+        for number, path in enumerate(evenly_chosen(paths, _MOST))
     )
 
 
@@ -99,7 +107,7 @@ _MOST_PLANTED: Final = 12  # files in one example
 _MOST_CALLS: Final = 8  # of one operator, that get such files
 
 
-def left_elsewhere(
+def files_of_other_calls(
     contract: Contract, codebook: Codebook, bases: Sequence[Base], cases: Sequence[Case]
 ) -> Iterator[Example]:
     """Examples for a few calls with different inputs: every folder that any case has gets a file under an owned name.
@@ -110,7 +118,7 @@ def left_elsewhere(
         return
     layout = layout_of(bases)
     for case, k in calls_of_each_input(contract, codebook, cases):
-        steps = with_looks(case.steps[: k + 1], contract.fuzz_decode)
+        steps = with_harness_reads(case.steps[: k + 1], contract.fuzz_decode)
         step = case.steps[k]
         assert isinstance(step, CallStep)
         at = steps.index(step)
@@ -145,7 +153,7 @@ def calls_of_each_input(contract: Contract, codebook: Codebook, cases: Iterable[
                 for place in sorted(places):
                     found.setdefault((step.operator, place), (case, k))
     chosen = list({case.id: (case, k) for case, k in found.values()}.values())
-    return thinned(chosen, _MOST_CALLS)
+    return evenly_chosen(chosen, _MOST_CALLS)
 
 
 def planted_in(
@@ -162,7 +170,7 @@ def planted_in(
         beside = (one for one in near_misses(path) if "/" not in one and is_matched(one, owned))
         paths |= dict.fromkeys([*islice(inside, 1), *islice(beside, 1)])
     free = [path for path in paths if path not in layout and not any(_meet(path, one) for one in taken)]
-    return tuple((file_step("put", root, path=path, bytes="00"),) for path in thinned(free, _MOST_PLANTED))
+    return tuple((file_step("put", root, path=path, bytes="00"),) for path in evenly_chosen(free, _MOST_PLANTED))
 
 
 def _meet(one: str, other: str) -> bool:
@@ -177,10 +185,10 @@ def _reshaped(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> 
     """Some cases with an array in a file that keeps its size and has other axes or another type."""
     found: list[tuple[int, list[Example]]] = []
     for case, seen in bases:
-        steps = with_looks(case.steps, contract.fuzz_decode)
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         for k, _, root, files in places_asked(contract, steps, seen)[:1]:
             reshaped = reshapes(root, files, codebook.formats)
-            if edits := [edit for edit in reshaped if not in_use(contract, edit, steps[:k])]:
+            if edits := [edit for edit in reshaped if not edits_file_in_use(contract, edit, steps[:k])]:
                 examples = [Example(steps[:k], (edit,), steps[k:], case.id) for edit in edits]
                 found.append((max(files[edit[0].subject] for edit in edits), examples))
     # What was cut off has nothing to edit: the largest come first.
@@ -193,7 +201,7 @@ _LETTERS: Final = ("a", "\u00e9", "\U0001f600")
 _LARGEST: Final = 1 << 16
 
 
-def told_limits(doc: str) -> Iterator[tuple[int, str]]:
+def limits_in_words(doc: str) -> Iterator[tuple[int, str]]:
     """Every limit in a description, with its unit: `at most 200 bytes`, `at most 64 characters`."""
     for number, unit in _TOLD.findall(doc):
         if (most := int(number.replace(",", ""))) <= _LARGEST:
@@ -208,7 +216,7 @@ def inputs_at_limits(type_: Struct, inputs: Mapping[str, Any]) -> Iterator[dict[
     for member in type_.fields:
         if member.type != Scalar("string") or not isinstance(inputs.get(member.name), str):
             continue
-        for most, unit in told_limits(member.doc):
+        for most, unit in limits_in_words(member.doc):
             for letter in _LETTERS:
                 width = len(letter.encode()) if unit == "bytes" else 1
                 # The first of the longer ones is right for who counts letters or UTF-16 units in place of bytes.
@@ -222,7 +230,7 @@ def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) ->
     """The first call of every operation that succeeds, with texts on both sides of the limits in their descriptions."""
     tried: set[str] = set()
     for case, _ in bases:
-        steps = with_looks(case.steps, contract.fuzz_decode)
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         for k, step in enumerate(steps):
             if not isinstance(step, CallStep) or not contract.owns(step.operator) or step.operator in tried:
                 continue

@@ -13,11 +13,19 @@ from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import Enum, ListOf, Scalar, walk
-from conformance.trial.bystanders import is_matched, near_misses, with_looks
-from conformance.trial.check import shown
+from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads
+from conformance.trial.check import comparable_answer
 from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import Edit, file_step
-from conformance.trial.fuzz.file_example import Base, Example, Formed, Snapshots, in_use, places_asked, ranked
+from conformance.trial.fuzz.file_example import (
+    Base,
+    Example,
+    ExampleFiles,
+    Snapshots,
+    edits_file_in_use,
+    places_asked,
+    ranked,
+)
 from conformance.vectors.case import CallStep, FileStep
 from conformance.vectors.exchange import AnyStep, Transcript
 
@@ -26,7 +34,7 @@ _MOST_IN_A_ROW: Final = 16  # files that an operation does not read, until it co
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class EditEffect:
     """What an edit changes: the new answers by step, and whether a call is refused that was not."""
 
     answers: tuple[tuple[str, str], ...] = ()
@@ -34,21 +42,21 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReferenceProbe:
     """Asks the reference alone; remembers where a kind of file was not read."""
 
     reference: Client
     _unread: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _in_a_row: Counter[str] = field(default_factory=Counter)
 
-    def effect(self, example: Example, seen: Snapshots) -> Effect:
+    def effect(self, example: Example, seen: Snapshots) -> EditEffect:
         """What is answered otherwise than in the case that an example was made of."""
         walked = self.reference.walk(example.steps)
         made = walked.exchanges if isinstance(walked, Transcript) else ()
-        told = [(one, repr(shown(one.observed))) for one in made if one.step in seen.answers]
+        told = [(one, repr(comparable_answer(one.observed))) for one in made if one.step in seen.answers]
         other = [(one, text) for one, text in told if text != seen.answers[one.step]]
         refuses = any(one.step in seen.succeeded and not isinstance(one.observed, ObservedResult) for one, _ in other)
-        return Effect(tuple((one.step, text) for one, text in other), refuses)
+        return EditEffect(tuple((one.step, text) for one, text in other), refuses)
 
     def reads(self, kind: str, operator: str, empty: Example, base: Base) -> bool:
         """Whether a kind of file is read in a case, told by an example in which it is `empty`.
@@ -67,7 +75,7 @@ class Reading:
         return is_read
 
 
-def emptied(root: str, paths: Sequence[str]) -> tuple[Edit, ...]:
+def emptying_edits(root: str, paths: Sequence[str]) -> tuple[Edit, ...]:
     """The edits after which nothing is left in some files."""
     return tuple((file_step("put", root, path=path, text=""),) for path in paths)
 
@@ -84,7 +92,7 @@ class FormatFiles:
     steps: Sequence[AnyStep]
     at: int
     root: str
-    formed: Formed
+    formed: ExampleFiles
 
     @property
     def operator(self) -> str:
@@ -98,7 +106,7 @@ class FormatFiles:
         return Example(tuple(self.steps[: self.at]), edits, tuple(self.steps[self.at :]), self.base[0].id)
 
 
-def lacking(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
+def lacking(contract: Contract, bases: Sequence[Base], reading: ReferenceProbe) -> Iterator[Example]:
     """Examples in which one part of a file is removed, null or empty, for every part of every format that is read.
 
     This finds readers that test a value for truth instead of presence, or that use a default for a missing key. Each
@@ -109,7 +117,7 @@ def lacking(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iter
     for found in formed_files(contract, bases):
         form = found.formed.form.name
         fresh = {key: edit for key, edit in parts_of(found.formed) if (form, key) not in done}
-        empty = found.edited(*emptied(found.root, found.formed.paths))
+        empty = found.edited(*emptying_edits(found.root, found.formed.paths))
         if fresh and reading.reads(form, found.operator, empty, found.base):
             done |= {(form, key) for key in fresh}
             yield from (found.edited((damaged(found, edit),)) for edit in fresh.values())
@@ -119,7 +127,7 @@ def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[FormatFi
     """The files of declared formats, each before the first call of an operation that finds it; best cases first."""
     for base in ranked(contract, bases):
         case, seen = base
-        steps = with_looks(case.steps, contract.fuzz_decode)
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         asked: set[tuple[str, str, str, str]] = set()
         for k, step, root, files in places_asked(contract, steps, seen):
             known = seen.formed.get(root, {})
@@ -130,7 +138,7 @@ def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[FormatFi
                     continue
                 mark = (step.operator, root, name, place)
                 if mark not in asked and not any(
-                    in_use(contract, edit, steps[:k]) for edit in emptied(root, formed.paths)
+                    edits_file_in_use(contract, edit, steps[:k]) for edit in emptying_edits(root, formed.paths)
                 ):
                     asked.add(mark)
                     yield FormatFiles(base, steps, k, root, formed)
@@ -141,7 +149,7 @@ def damaged(found: FormatFiles, edit: str) -> FileStep:
     return file_step("damage", found.root, path=found.formed.place, format=found.formed.form.name, edit=edit)
 
 
-def parts_of(formed: Formed) -> Iterator[tuple[str, str]]:
+def parts_of(formed: ExampleFiles) -> Iterator[tuple[str, str]]:
     """The damages that the format does not declare, each with a key that is the same for every list element."""
     declared = {_key(edit) for edit in formed.form.edits}
     for name, item in formed.items.items():
@@ -151,7 +159,7 @@ def parts_of(formed: Formed) -> Iterator[tuple[str, str]]:
             yield from ((key, edit) for edit in edits if (key := _key(edit)) not in declared)
 
 
-def maps_of(formed: Formed) -> Iterator[str]:
+def maps_of(formed: ExampleFiles) -> Iterator[str]:
     """The dotted places of the maps in the files of a format; of the elements of a list, the first map only."""
     seen: set[str] = set()
     for name, item in formed.items.items():
@@ -195,12 +203,14 @@ _MOST_EDITS: Final = 12  # of one case, tried one at a time
 _MOST_PAIRS: Final = 6  # of one case
 
 
-def told_together(contract: Contract, codebook: Codebook, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
+def files_read_together(
+    contract: Contract, codebook: Codebook, bases: Sequence[Base], reading: ReferenceProbe
+) -> Iterator[Example]:
     """Examples for an operator that answers lists: pairs of edits with different effects, and all edits together.
 
     This finds operators that report only the first of several problems.
     """
-    if not any(tells(codebook[name].contract) for name in codebook.forms if contract.owns(name)):
+    if not any(reports_problems(codebook[name].contract) for name in codebook.forms if contract.owns(name)):
         return
     cases = groupby(formed_files(contract, bases), key=lambda one: (one.base[0].id, one.at, one.root))
     shown = 0
@@ -220,7 +230,7 @@ def told_together(contract: Contract, codebook: Codebook, bases: Sequence[Base],
             return
 
 
-def tells(contract: Contract) -> bool:
+def reports_problems(contract: Contract) -> bool:
     """Whether an output is a list of texts or enums, in which an operator can report problems."""
     lists = (type_.item for _, type_ in walk(contract.outputs) if isinstance(type_, ListOf))
     return any(isinstance(item, Enum) or item == Scalar("string") for item in lists)
@@ -231,7 +241,7 @@ def _edits(contract: Contract, found: Sequence[FormatFiles]) -> Iterator[Edit]:
     extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
     beside = [[_beside(contract, one, path) for path in one.formed.paths] for one in found]
     for edit in chain.from_iterable(_by_turns([*extra, *beside])):
-        if edit and not any(in_use(contract, edit, one.steps[: one.at]) for one in found):
+        if edit and not any(edits_file_in_use(contract, edit, one.steps[: one.at]) for one in found):
             yield edit
 
 
@@ -252,7 +262,7 @@ _ID: Final = re.compile(r"[0-9a-f]{16,}|[0-9]+")
 _MOST_KINDS: Final = 10  # kinds of file names that are tried
 
 
-def lengthened(contract: Contract, bases: Sequence[Base], reading: Reading) -> Iterator[Example]:
+def lengthened(contract: Contract, bases: Sequence[Base], reading: ReferenceProbe) -> Iterator[Example]:
     """Examples with one more byte at the end or the beginning of a file, for each kind of file name.
 
     This finds readers that stop after the first item and ignore the rest of the file. A kind is tried in the first case
@@ -261,12 +271,14 @@ def lengthened(contract: Contract, bases: Sequence[Base], reading: Reading) -> I
     done: set[str] = set()
     for base in ranked(contract, bases):
         case, seen = base
-        steps = with_looks(case.steps, contract.fuzz_decode)
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         for k, step, root, files in places_asked(contract, steps, seen):
             known = {path: data for path, data in seen.contents.get(root, {}).items() if files.get(path) == len(data)}
             kinds = groupby(sorted(known, key=_kind), key=_kind)
             for kind, paths in ((kind, [*some]) for kind, some in kinds if kind not in done):
-                gone = [edit for edit in emptied(root, paths) if not in_use(contract, edit, steps[:k])]
+                gone = [
+                    edit for edit in emptying_edits(root, paths) if not edits_file_in_use(contract, edit, steps[:k])
+                ]
                 empty = Example(steps[:k], tuple(gone), steps[k:], case.id)
                 if gone and len(done) < _MOST_KINDS and reading.reads(kind, step.operator, empty, base):
                     done.add(kind)

@@ -16,27 +16,27 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult, describe
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_looks
+from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_harness_reads
 from conformance.trial.check import (
     Check,
     Kind,
     Result,
     Verdict,
-    faults_apart,
     lost,
-    tree_apart,
+    refused_step_failure,
+    tree_failure,
     unjudged,
 )
 from conformance.trial.client import Client, Walked, walked_by_both
-from conformance.trial.fuzz.file_edits import drawn_edit, exposed, file_step
-from conformance.trial.fuzz.file_example import Example, Snapshots, in_use, left_open, names, places_asked
-from conformance.trial.fuzz.file_listings import LISTINGS, left_elsewhere
-from conformance.trial.fuzz.file_parts import Reading, lacking, lengthened, told_together
-from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, judged
-from conformance.trial.fuzz.refusals import competing, is_refused, renamed, ways_out
-from conformance.trial.fuzz.shrink import Choices, remade, smallest
+from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
+from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
+from conformance.trial.fuzz.file_listings import LISTINGS, files_of_other_calls
+from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
+from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, wrong_answer
+from conformance.trial.fuzz.refusals import competing, escaping_paths, is_refused, renamed
+from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.generator import Generator, Native, generator_of
-from conformance.vectors.case import Asked, CallStep, Case, FileStep, TreeStep, label
+from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
 from conformance.vectors.exchange import AnyStep, Transcript, restarts
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
@@ -85,17 +85,17 @@ def fuzz_files(
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
     if generator is not None and generator.listed is not None:
         search.try_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
-    reading = Reading(reference)
+    reading = ReferenceProbe(reference)
     listings = (
         *(listing(contract, codebook, bases) for listing in LISTINGS),
         competing(contract, codebook, bases, cases),
-        left_elsewhere(contract, codebook, bases, cases),
+        files_of_other_calls(contract, codebook, bases, cases),
         lacking(contract, bases, reading),
         lengthened(contract, bases, reading),
-        told_together(contract, codebook, bases, reading),
+        files_read_together(contract, codebook, bases, reading),
     )
     search.try_all((listed, None) for listed in chain(*listings))
-    for outside in ways_out(contract, bases):
+    for outside in escaping_paths(contract, bases):
         if search.found is None and is_refused(reference.walk(outside.steps)):
             search.try_one(outside)
 
@@ -105,7 +105,7 @@ def fuzz_files(
             random = Random(digest)  # noqa: S311
             if generator is not None and number % 4:
                 generated = partial(_generated, contract, codebook, generator)
-                yield generated(random), partial(remade, generated, digest)
+                yield generated(random), partial(random_remade, generated, digest)
             elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
                 yield example, None
 
@@ -126,8 +126,8 @@ def _may_hold_files(case: Case) -> bool:
 
 def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
     """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
-    steps = with_looks(case.steps, contract.fuzz_decode)
-    places = [one for one in places_asked(contract, steps, seen) if not left_open(contract, steps[: one[0]])]
+    steps = with_harness_reads(case.steps, contract.fuzz_decode)
+    places = [one for one in places_asked(contract, steps, seen) if not is_left_open(contract, steps[: one[0]])]
     if not places:
         return None
     k, step, root, files = random.choice(places)
@@ -141,25 +141,27 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
-    if any(in_use(contract, edit, steps[:k]) for edit in edits):
+    if any(edits_file_in_use(contract, edit, steps[:k]) for edit in edits):
         return None
     before: tuple[AnyStep, ...] = steps[:k]
     behind: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
         # An answer from memory is about the files as they were. What a call may leave open differs behind it.
-        before = (*before, Asked(_BEFORE, step.operator, step.inputs))
+        before = (*before, QuestionCall(_BEFORE, step.operator, step.inputs))
     if random.random() < _RENAMED and (named := sorted(path for path in files if names(step.inputs, path))):
         path = random.choice(named)
         other = random.choice(list(near_misses(path)))
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
         behind = tuple(_renamed_in(one, path, other) for one in behind)
-    if exposed(edits, files.keys() - fixed.keys(), contract.fuzz_decode):
+    if file_is_exposed(edits, files.keys() - fixed.keys(), contract.fuzz_decode):
         return None
     return Example(before, edits, behind, case.id)
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
-    return replace(step, inputs=renamed(step.inputs, path, other)) if isinstance(step, CallStep | Asked) else step
+    return (
+        replace(step, inputs=renamed(step.inputs, path, other)) if isinstance(step, CallStep | QuestionCall) else step
+    )
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
@@ -168,7 +170,7 @@ def _generated(contract: Contract, codebook: Codebook, generator: Generator, ran
     if random.random() >= _MADE_BEFORE:
         return example
     earlier = _of_files(contract, codebook, generator, generator.make(random))
-    asked = (replace(step, name=_BEFORE) for step in earlier.behind if isinstance(step, Asked))
+    asked = (replace(step, name=_BEFORE) for step in earlier.behind if isinstance(step, QuestionCall))
     return replace(example, before=(*(step for edit in earlier.edits for step in edit), *asked))
 
 
@@ -179,11 +181,11 @@ def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made
     wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))
     for name in codebook[contract.operator].roots:
         wire[name] = {"root": root}
-    behind = (Asked("call", contract.operator, wire), TreeStep(root, ".", contract.fuzz_decode))
+    behind = (QuestionCall("call", contract.operator, wire), TreeStep(root, ".", contract.fuzz_decode))
     return Example((), edits, behind, generator.name)
 
 
-Asking = tuple[Example, Callable[[], Choices] | None]  # an example, and how it is drawn again, but smaller
+Asking = tuple[Example, Callable[[], RecordedChoices] | None]  # an example, and how it is drawn again, but smaller
 
 
 class FileSearch:
@@ -206,7 +208,7 @@ class FileSearch:
             self.try_one(example, choices, walked)
 
     def try_one(
-        self, example: Example, choices: Callable[[], Choices] | None = None, walked: Walked | None = None
+        self, example: Example, choices: Callable[[], RecordedChoices] | None = None, walked: Walked | None = None
     ) -> None:
         """Ask both, compare, count; what is answered wrongly is made small."""
         self.edits.update(edit[0].action if len(edit) < 3 else "swap" for edit in example.edits)
@@ -223,8 +225,8 @@ class FileSearch:
                 again = self.judge(other)
                 return again is not None and again.verdict is Verdict.FAIL
 
-            ways: list[Callable[[Example], Choices]] = [] if choices is None else [lambda _: choices()]
-            example = smallest(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
+            ways: list[Callable[[Example], RecordedChoices]] = [] if choices is None else [lambda _: choices()]
+            example = smallest_example(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
             found = self.judge(example) or found
         self.found = replace(found, details={"case": example.kept, "trace": example.told}, steps=example.steps)
 
@@ -241,17 +243,17 @@ class FileSearch:
             return lost(self.check, said)
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
             contract, call = self.codebook[one.operator].contract, Call(one.operator, one.inputs)
-            if (wrong := judged(self.check, contract, call, one.observed, other.observed, FOUND)) is not None:
+            if (wrong := wrong_answer(self.check, contract, call, one.observed, other.observed, FOUND)) is not None:
                 return replace(wrong, step=one.step)
-        return faults_apart(self.check, right, said, FOUND) or self.trees_apart(steps, right, said)
+        return refused_step_failure(self.check, right, said, FOUND) or self.first_different_file(steps, right, said)
 
-    def trees_apart(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:
+    def first_different_file(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:
         """The first file that differs, of those whose fate the contract does not leave open."""
         for number, step in enumerate(steps, start=1):
             if isinstance(step, TreeStep):
                 name = label(step, number)
                 trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
-                if (wrong := tree_apart(self.check, step, name, *trees, FOUND)) is not None:
+                if (wrong := tree_failure(self.check, step, name, *trees, FOUND)) is not None:
                     return wrong
         return None
 
@@ -266,7 +268,7 @@ class FileSearch:
 
     def count(self, example: Example, right: Transcript) -> None:
         """Count whether the operator was asked behind the edits, and what came of it."""
-        names = [step.name for step in example.behind if isinstance(step, CallStep | Asked)]
+        names = [step.name for step in example.behind if isinstance(step, CallStep | QuestionCall)]
         behind = [one for one in right.exchanges if one.step in names and self.contract.owns(one.operator)]
         self.counts["asked"] += bool(behind)
         self.counts["succeeded"] += bool(behind) and isinstance(behind[0].observed, ObservedResult)

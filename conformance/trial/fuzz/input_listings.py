@@ -14,7 +14,7 @@ from conformance.contract.source import ValuePath
 from conformance.contract.types import INTEGER_RANGES, Scalar, Struct, Tensor, Value
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
 from conformance.trial.fuzz.seed import (
-    Places,
+    InputPlaces,
 )
 from conformance.trial.generator import Native
 from conformance.vectors.place import Place, degenerates, distinct_places, put
@@ -22,7 +22,7 @@ from conformance.vectors.place import Place, degenerates, distinct_places, put
 Kind = tuple[str, bool, bool]
 
 
-def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     """Every leaf of the first of these inputs that has it, with each degenerate value of its type.
 
     The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
@@ -36,7 +36,7 @@ def listed(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
         yield put(native, path, value)
 
 
-def _leaves(inside: Places, native: Native) -> Iterator[tuple[Kind, ValuePath, Iterator[Any]]]:
+def _leaves(inside: InputPlaces, native: Native) -> Iterator[tuple[Kind, ValuePath, Iterator[Any]]]:
     """Every leaf of an input, with where it is and its degenerate values; parts of a CBOR item are leaves too."""
     for place in inside.first(native):
         yield _kind(place), place.path, degenerates(place)
@@ -61,7 +61,7 @@ _ITEMS: Final = 4_999  # of a list or map, all different, where those of the fro
 _PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
 
 
-def large(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+def large(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     """For every leaf that can be long, the first of these inputs that has it, with the leaf grown."""
     seen: set[str] = set()
     for native in natives:
@@ -106,14 +106,14 @@ _TOGETHER: Final = 3  # leaves that are moved together: an index, the size that 
 _TOPS: Final = (2**32 - 5, 2**32 + 1, 2**53 + 1, 2**63 + 1)  # no powers of two, which hide a product that wraps
 
 
-def related(inside: Places, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
+def pair_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
     """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
     either of them 2^32 above the other."""
     for native, (one, other) in _meeting(inside, natives, 2):
         yield tuple(_moved(native, one, other))
 
 
-def together(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+def triple_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     """For every three leaves whose numbers meet, and an input of them: all three far up, as far apart as before."""
     for native, some in _meeting(inside, natives, _TOGETHER):
         most = max(place.value for place in some)
@@ -125,7 +125,7 @@ def together(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
                 yield moved
 
 
-def _meeting(inside: Places, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
+def _meeting(inside: InputPlaces, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
     """Every so many leaves whose numbers meet, in some inputs in which they do."""
     found: Counter[tuple[str, ...]] = Counter()
     for native in natives:
@@ -164,7 +164,7 @@ _MOST_INPUTS: Final = 2  # inputs in which a leaf is moved
 _FLOATS: Final = {"float64": (2.0**-24, 2.0**-52), "float32": (2.0**-11, 2.0**-23)}  # above 1, lost in fewer bits
 
 
-def neighbours(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
+def neighbours(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     """For every leaf of several numbers, and some inputs of it: its first two and its last two, made neighbours.
 
     This finds programs that keep the elements of a tensor, or one field of many records, in fewer bits or in a smaller
@@ -181,7 +181,7 @@ def neighbours(inside: Places, natives: Iterable[Native]) -> Iterator[Native]:
     yield from (native for native in chain.from_iterable(zip_longest(*turns)) if native is not None)
 
 
-def _number_leaves(inside: Places, native: Native) -> Iterator[tuple[tuple[str, str], Iterator[Native]]]:
+def _number_leaves(inside: InputPlaces, native: Native) -> Iterator[tuple[tuple[str, str], Iterator[Native]]]:
     fields: dict[str, list[Place]] = {}
     for place in inside.all(native):
         if not place.is_there:
@@ -263,7 +263,7 @@ def near_versions(known: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def versions(inside: Places, natives: Iterable[Native], words: Iterable[str]) -> Iterator[Native]:
+def versions(inside: InputPlaces, natives: Iterable[Native], words: Iterable[str]) -> Iterator[Native]:
     """For every leaf that is a version, in an input or a CBOR item in its bytes, the first input that has it with
     every near version there; every digest of a part of the item is right again.
 
@@ -287,7 +287,7 @@ def versions(inside: Places, natives: Iterable[Native], words: Iterable[str]) ->
                 yield put(native, place.path, with_part(found[0], path, version))
 
 
-def _version_leaves(inside: Places, native: Native) -> Iterator[tuple[str, Leaf, str]]:
+def _version_leaves(inside: InputPlaces, native: Native) -> Iterator[tuple[str, Leaf, str]]:
     for place in inside.first(native):
         if is_version(place.value):
             yield place.key, (place, None), place.value

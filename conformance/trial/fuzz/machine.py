@@ -15,25 +15,25 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, lost, unjudged
 from conformance.trial.client import Client, Walked, walked_by_both
-from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, judged
+from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, wrong_answer
 from conformance.trial.fuzz.program import (
     Program,
-    behind_another,
+    after_another_handle,
+    needed_turns,
     simpler_program,
     steps_of,
-    to_the_end,
     trace_lines,
 )
 from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
-from conformance.trial.fuzz.program_listings import degenerate, emptied, ended, nothing_asked, opening, rounds
-from conformance.trial.fuzz.shrink import in_steps, smallest
-from conformance.vectors.case import Asked, Case, HarnessStep, RestartStep
+from conformance.trial.fuzz.program_listings import degenerate, emptied_programs, ended, nothing_asked, opening, rounds
+from conformance.trial.fuzz.shrink import in_steps, smallest_example
+from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.filedraft import roots_of
 from conformance.vectors.group import Expansion
 from conformance.vectors.machine_trace import given_steps
-from conformance.vectors.state_tracking import Situation, situations
+from conformance.vectors.state_tracking import StateTransition, situations
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
 CONTRADICTED: Final = "the reference contradicts its contract"
@@ -56,7 +56,7 @@ def fuzz_machine(
     The same seed gives the same calls; without one the machine's name is the seed.
     """
     search = MachineSearch(contract, pool_of(contract, cases, codebook), codebook, backend, reference, trusted)
-    listings = (opening, degenerate, emptied, rounds, nothing_asked)
+    listings = (opening, degenerate, emptied_programs, rounds, nothing_asked)
     for program in ended(search.pool):
         search.try_one(program, alone=True)
     search.try_all(chain.from_iterable(listing(search.pool) for listing in listings))
@@ -107,7 +107,7 @@ class MachineSearch:
         if found is not None:
             self.wrong, self.found = program, found
 
-    def steps(self, program: Program) -> tuple[Asked | HarnessStep, ...]:
+    def steps(self, program: Program) -> tuple[QuestionCall | HarnessStep, ...]:
         """The program behind the file steps that the machine is given, and behind a restart where it is alone."""
         calls = steps_of(program, self.codebook)
         expansion = Expansion(self.contract, self.contract.groups[0], self.codebook)
@@ -132,11 +132,11 @@ class MachineSearch:
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
             contract = self.codebook[one.operator].contract
             call = Call(one.operator, one.inputs)
-            if (wrong := judged(check, contract, call, one.observed, other.observed, FOUND)) is not None:
+            if (wrong := wrong_answer(check, contract, call, one.observed, other.observed, FOUND)) is not None:
                 return replace(wrong, step=one.step)
         return None
 
-    def count(self, found: Sequence[Situation]) -> None:
+    def count(self, found: Sequence[StateTransition]) -> None:
         """Count every call by its side."""
         for situation in found:
             contract = self.codebook[situation.exchange.operator].contract
@@ -174,7 +174,7 @@ class MachineSearch:
                 bounded = bool(other) and all(within(self.pool, turn) for turn in other)
                 return bounded and _kind(self.judge(other)) == kind
 
-            program = smallest(program, in_steps(partial(simpler_program, self.pool.inputs)), is_wrong, _MOST)
+            program = smallest_example(program, in_steps(partial(simpler_program, self.pool.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
         return self.told(found, program)
 
@@ -183,8 +183,8 @@ class MachineSearch:
 
         A program that is asked alone starts a process each time, so making it smaller costs too much.
         """
-        shorter = to_the_end(program, int(found.step.rpartition("-")[2]) - 1, self.codebook)
-        for self.alone, asked in ((False, behind_another(shorter)), (True, shorter)):
+        shorter = needed_turns(program, int(found.step.rpartition("-")[2]) - 1, self.codebook)
+        for self.alone, asked in ((False, after_another_handle(shorter)), (True, shorter)):
             if (again := self.judge(asked)) is not None and _kind(again) == _kind(found):
                 return again, asked
         return found, program
@@ -223,7 +223,7 @@ class MachineSearch:
                     yield f"no call was {side} by the guard {id_}"
 
 
-def contradicted(situation: Situation, codebook: Codebook) -> str:
+def contradicted(situation: StateTransition, codebook: Codebook) -> str:
     """What an answer of the reference breaks of the contract, empty where nothing."""
     operator, observed = situation.exchange.operator, situation.exchange.observed
     found = contradiction(situation, codebook)
@@ -235,7 +235,7 @@ def contradicted(situation: Situation, codebook: Codebook) -> str:
     return ""
 
 
-def _state(situation: Situation) -> str:
+def _state(situation: StateTransition) -> str:
     before = situation.inputs.get("state")
     return f"; the state was {dict(before)!r:.300}" if before else ""
 

@@ -23,7 +23,7 @@ from conformance.contract.types import (
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.seed import Vocabulary
 from conformance.trial.generator import Native
-from conformance.vectors.place import ABSENT, Place, degenerates, empty, plain_map, put, texts
+from conformance.vectors.place import ABSENT, Place, degenerates, empty_value, plain_map, put, texts
 
 _SEEN: Final = 0.25  # share of changes that take the value of an example at the same leaf
 _DEGENERATE: Final = 0.1
@@ -58,7 +58,9 @@ class _Change:
         random = self.random
         if not place.is_there:
             seen = self.words.at(place.key)
-            return random.choice(seen) if seen and random.random() < 0.7 else self.changed(place, empty(place.type))
+            return (
+                random.choice(seen) if seen and random.random() < 0.7 else self.changed(place, empty_value(place.type))
+            )
         if self.tame:
             return self.changed(place, place.value)
         if place.optional and random.random() < 0.15:
@@ -196,7 +198,7 @@ class _Change:
         """One more item of a list or map."""
         key = f"{place.key}.*"
         seen = self.words.at(key) or items
-        base = self.random.choice(list(seen)) if seen else empty(item)
+        base = self.random.choice(list(seen)) if seen else empty_value(item)
         return self.changed(Place((), key, item, base), base) if self.random.random() < 0.6 else base
 
     def mapped(self, place: Place, item: Type, value: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
-from conformance.trial.cases import at_stake
+from conformance.trial.cases import guard_details
 from conformance.trial.check import (
     Check,
     FailedCall,
@@ -26,11 +26,11 @@ from conformance.trial.check import (
     unjudged,
 )
 from conformance.trial.client import Client
-from conformance.trial.fuzz.draw import DRAWN, GROWN, Drawn, drawn_calls
-from conformance.trial.fuzz.seed import ACCEPTED, Bounds, seeds_of
-from conformance.trial.fuzz.shrink import Choices, in_steps, simpler, smallest
+from conformance.trial.fuzz.draw import DRAWN, GROWN, DrawnCall, drawn_calls
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, seeds_of
+from conformance.trial.fuzz.shrink import RecordedChoices, in_steps, simpler, smallest_example
 from conformance.trial.generator import Native
-from conformance.vectors.case import Asked, Case, Expected, ExpectedFailure, ExpectedResult
+from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult, QuestionCall
 from conformance.vectors.difference import difference
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
@@ -50,7 +50,7 @@ def fuzz_operator(
     examples: int | None = None,
     seed: str = "",
     trusted: bool = True,
-    drawn: Sequence[Drawn] = (),
+    drawn: Sequence[DrawnCall] = (),
 ) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz one operator, or one machine; the result and the figures for the record.
 
@@ -77,10 +77,10 @@ def fuzz_operator(
     return search.result(), search.figures.record()
 
 
-def calls_for(forms: OperatorForms, cases: Sequence[Case], wanted: int = 0, seed: str = "") -> tuple[Drawn, ...]:
+def calls_for(forms: OperatorForms, cases: Sequence[Case], wanted: int = 0, seed: str = "") -> tuple[DrawnCall, ...]:
     """The calls that an operator is fuzzed with; they do not depend on any answer."""
     wanted = wanted or forms.contract.fuzz_examples or DEFAULT_EXAMPLES
-    bounds = Bounds(forms.contract).recall()
+    bounds = InputLimits(forms.contract).recall()
     calls = drawn_calls(forms, seeds_of(forms, cases, bounds), wanted, seed_number(forms, seed), bounds)
     bounds.keep()
     return calls
@@ -97,11 +97,11 @@ class _Search:
     def __init__(self, forms: OperatorForms, backend: Client, reference: Client) -> None:
         self.forms, self.contract = forms, forms.contract
         self.backend, self.reference = backend, reference
-        self.figures = Figures(forms.contract)
+        self.figures = FuzzCounts(forms.contract)
         self.found: Result | None = None
-        self.wrong: Drawn | None = None  # the call behind what was found
+        self.wrong: DrawnCall | None = None  # the call behind what was found
 
-    def try_calls(self, calls: Sequence[Drawn]) -> None:
+    def try_calls(self, calls: Sequence[DrawnCall]) -> None:
         """Ask both, compare, and count; notes the first wrong answer."""
         first = self._first_wrong([call.native for call in calls])
         for call in calls if first is None else calls[: first + 1]:
@@ -116,15 +116,15 @@ class _Search:
         wrong = self.wrong
         if wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL or wrong.why == GROWN:
             return
-        bounds = Bounds(self.contract)
+        bounds = InputLimits(self.contract)
 
         def is_wrong(native: Native) -> bool:
             return bounds.side(native) == wrong.side and self._first_wrong([native]) is not None
 
         made = wrong.choices
-        ways: list[Callable[[Native], Choices]] = [] if made is None else [lambda _: made()]
+        ways: list[Callable[[Native], RecordedChoices]] = [] if made is None else [lambda _: made()]
         ways += in_steps(partial(simpler, self.contract.inputs))
-        native = smallest(wrong.native, ways, is_wrong)
+        native = smallest_example(wrong.native, ways, is_wrong)
         if self._first_wrong([native]) is None:
             self.found = replace(self.found, message=SEEN_ONCE)
 
@@ -134,16 +134,16 @@ class _Search:
         answers = zip(asked, self.reference.ask(asked), self.backend.ask(asked), strict=True)
         for k, (call, right, said) in enumerate(answers):
             if (wrong := self._judged(call, right, said)) is not None:
-                self.found = replace(wrong, steps=(Asked("call", call.operator, call.inputs),))
+                self.found = replace(wrong, steps=(QuestionCall("call", call.operator, call.inputs),))
                 return k
         return None
 
     def _judged(self, call: Call, right: Observed, said: Observed) -> Result | None:
         found = "the smallest call found on which the backend and the reference differ"
-        wrong = judged(fuzz_check(self.contract), self.contract, call, right, said, found)
+        wrong = wrong_answer(fuzz_check(self.contract), self.contract, call, right, said, found)
         if wrong is None or wrong.verdict is not Verdict.FAIL or not isinstance(said, ObservedFailure):
             return wrong
-        return replace(wrong, details=at_stake(self.contract, self.forms.inputs.to_native(call.inputs), said))
+        return replace(wrong, details=guard_details(self.contract, self.forms.inputs.to_native(call.inputs), said))
 
     def result(self) -> Result:
         """The verdict: what was found, or that too little was reached, or a pass."""
@@ -154,7 +154,7 @@ class _Search:
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
 
-class Figures:
+class FuzzCounts:
     """The running count of one operator's fuzzed calls by the side they lie on, the listed ones apart."""
 
     def __init__(self, contract: Contract) -> None:
@@ -199,7 +199,9 @@ def fuzz_check(contract: Contract) -> Check:
     return Check(f"{contract.operator}?fuzz", Kind.FUZZ, contract.operator, "fuzz", why, (), ())
 
 
-def judged(check: Check, contract: Contract, call: Call, right: Observed, said: Observed, found: str) -> Result | None:
+def wrong_answer(
+    check: Check, contract: Contract, call: Call, right: Observed, said: Observed, found: str
+) -> Result | None:
     """What is wrong with an answer, None where it is the reference's; `found` is the sentence for it."""
     asked = FailedCall(call.operator, call.inputs, answer_of(said))
     expected: Expected

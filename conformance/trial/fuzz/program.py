@@ -10,9 +10,9 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
-from conformance.trial.fuzz.shrink import Choices, fixed, kept, one_of, simpler, together
+from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, kept_or_absent, one_of, simpler, tuple_of
 from conformance.trial.generator import Native
-from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, RestartStep
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.exchange import AnyStep
 from conformance.vectors.leaf import is_damaged, is_reference
@@ -24,7 +24,7 @@ NOT_GIVEN: Final = -1  # in place of a turn: a handle that no operation returned
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ProgramCall:
     """One call. `native` are its inputs without places; `roots` its directories in frozen form.
 
     `handle` is the number of the turn that gave the handle, NOT_GIVEN for an unknown one, None where none is taken.
@@ -36,7 +36,7 @@ class Turn:
     handle: int | None = None
 
 
-Program = tuple[Turn, ...]
+Program = tuple[ProgramCall, ...]
 
 
 def method_of(codebook: Codebook, operator: str) -> Any:
@@ -44,7 +44,7 @@ def method_of(codebook: Codebook, operator: str) -> Any:
     return codebook[operator].contract.method
 
 
-def steps_of(program: Program, codebook: Codebook) -> tuple[Asked, ...]:
+def steps_of(program: Program, codebook: Codebook) -> tuple[QuestionCall, ...]:
     """The calls of a program as the steps of a trace."""
     return tuple(_step(k, program, codebook) for k in range(len(program)))
 
@@ -54,7 +54,7 @@ def step_name(k: int, program: Program, codebook: Codebook) -> str:
     return f"{kebab(method_of(codebook, program[k].operator).name)}-{k + 1}"
 
 
-def _step(k: int, program: Program, codebook: Codebook) -> Asked:
+def _step(k: int, program: Program, codebook: Codebook) -> QuestionCall:
     turn = program[k]
     forms, method = codebook[turn.operator], method_of(codebook, turn.operator)
     texts = dict.fromkeys((*turn.roots, *([method.takes] if method.takes else ())), UNKNOWN_HANDLE)
@@ -63,7 +63,7 @@ def _step(k: int, program: Program, codebook: Codebook) -> Asked:
     wire = own_roots(forms.contract, wire, max(opened, 1))
     if method.takes:
         wire[method.takes] = _handle(turn.handle, program, codebook)
-    return Asked(step_name(k, program, codebook), turn.operator, wire)
+    return QuestionCall(step_name(k, program, codebook), turn.operator, wire)
 
 
 def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
@@ -77,7 +77,7 @@ def program_of(case: Case, last: str, codebook: Codebook, methods: Sequence[str]
 
     Refusals before that step are left out: they change nothing.
     """
-    turns: list[Turn] = []
+    turns: list[ProgramCall] = []
     names: dict[str, int] = {}
     for step in case.steps:
         if not isinstance(step, CallStep) or step.operator not in methods:
@@ -92,7 +92,7 @@ def program_of(case: Case, last: str, codebook: Codebook, methods: Sequence[str]
     return tuple(turns)
 
 
-def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Turn | None:
+def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> ProgramCall | None:
     """The turn that a frozen call is; None where it takes more than a handle from earlier steps, here by `names`."""
     forms, method = codebook[step.operator], method_of(codebook, step.operator)
     wire = dict(step.inputs)
@@ -106,13 +106,13 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Tur
     places = (*roots, *([method.takes] if method.takes else ()))
     native = forms.inputs.to_native({**wire, **dict.fromkeys(places, UNKNOWN_HANDLE)})
     plain = {name: value for name, value in native.items() if name not in places}
-    return Turn(step.operator, plain, roots, handle)
+    return ProgramCall(step.operator, plain, roots, handle)
 
 
-def without(program: Sequence[Any], gone: Container[int]) -> Program:
+def without_turns(program: Sequence[Any], gone: Container[int]) -> Program:
     """The program without some turns, and without those that hang on a handle which they gave."""
     places: dict[int, int] = {}
-    kept: list[Turn] = []
+    kept: list[ProgramCall] = []
     for k, turn in enumerate(program):
         if k in gone:
             continue
@@ -124,14 +124,14 @@ def without(program: Sequence[Any], gone: Container[int]) -> Program:
     return tuple(kept)
 
 
-def to_the_end(program: Program, last: int, codebook: Codebook) -> Program:
+def needed_turns(program: Program, last: int, codebook: Codebook) -> Program:
     """The turn `last`, and of those before it the ones that gave its handle or ended it."""
     handle = program[last].handle
     ends = {k for k in range(last) if program[k].handle == handle and method_of(codebook, program[k].operator).closes}
-    return without(program, {*range(len(program))} - ends - {last, handle})
+    return without_turns(program, {*range(len(program))} - ends - {last, handle})
 
 
-def behind_another(program: Program) -> Program:
+def after_another_handle(program: Program) -> Program:
     """The program behind its first turn, made once more: another handle is open all the time."""
     moved = (one if one.handle in (None, NOT_GIVEN) else replace(one, handle=one.handle + 1) for one in program)
     return (program[0], *moved)
@@ -147,7 +147,7 @@ def _line(step: AnyStep, codebook: Codebook, contract: Contract) -> str:
         return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
     if isinstance(step, RestartStep):
         return "- {restart: true}"
-    assert isinstance(step, Asked)
+    assert isinstance(step, QuestionCall)
     forms, method = codebook[step.operator], method_of(codebook, step.operator)
     short = step.operator.removeprefix(f"{contract.operator}.")
     parts = [f"step: {step.name}", f"call: {short}"]
@@ -186,21 +186,21 @@ def _yaml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def simpler_program(inputs: Mapping[str, Struct], program: Program, step: int = 1) -> Choices:
+def simpler_program(inputs: Mapping[str, Struct], program: Program, step: int = 1) -> RecordedChoices:
     """The choices of programs with some of the turns, each with simpler inputs, on its own handle or an earlier one."""
-    return together([_simpler(inputs, program, k, step) for k in range(len(program))]).map(_joined)
+    return tuple_of([_simpler(inputs, program, k, step) for k in range(len(program))]).map(_joined)
 
 
-def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) -> Choices:
+def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) -> RecordedChoices:
     turn = program[k]
     type_ = inputs.get(turn.operator)
-    native = fixed(turn.native) if type_ is None else simpler(type_, turn.native, step)
+    native = fixed_value(turn.native) if type_ is None else simpler(type_, turn.native, step)
     givers = {one.handle for one in program if one.handle is not None}
     earlier = [] if turn.handle is None else sorted(giver for giver in givers if NOT_GIVEN < giver < turn.handle)
     handle = one_of([*earlier, turn.handle])
-    turns = together([native, handle]).map(lambda made: replace(turn, native=made[0], handle=made[1]))
-    return kept(turns)
+    turns = tuple_of([native, handle]).map(lambda made: replace(turn, native=made[0], handle=made[1]))
+    return kept_or_absent(turns)
 
 
 def _joined(turns: Sequence[Any]) -> Program:
-    return without(tuple(turns), [k for k, turn in enumerate(turns) if turn is ABSENT])
+    return without_turns(tuple(turns), [k for k, turn in enumerate(turns) if turn is ABSENT])

@@ -18,11 +18,11 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
 from conformance.lint.call import calls_of
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.program import NOT_GIVEN, Program, Turn, method_of, program_of, turn_of
+from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
-from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, Model, Move, Reached
+from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, CallEffect, MachineCall, Model
 
 LONGEST: Final = 14  # turns of a drawn program
 _SELDOM: Final = 0.1  # of the turns open one more handle
@@ -55,9 +55,9 @@ class Pool:
     inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
     words: dict[str, Vocabulary] = field(default_factory=dict)
 
-    reached: dict[tuple[str, int, str], tuple[Turn, Reached]] = field(default_factory=dict)
+    reached: dict[tuple[str, int, str], tuple[ProgramCall, CallEffect]] = field(default_factory=dict)
 
-    def reach(self, turn: Turn, state: State | None) -> Reached:
+    def reach(self, turn: ProgramCall, state: State | None) -> CallEffect:
         """What a turn does on a handle in this state; inputs that are the same object are judged once."""
         key = (turn.operator, id(turn.native), "" if state is None else repr(state))
         if key not in self.reached:
@@ -104,7 +104,7 @@ def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Po
             pool.words[operator] = vocabulary_of(
                 replace(forms.contract, inputs=plain), [seed.native for seed in pool.seeds[operator]]
             )
-    _, fresh = next(opened(pool), (None, None))
+    _, fresh = next(opening_turns(pool), (None, None))
     for operator, some in pool.seeds.items():
         pool.good[operator] = tuple(seed for seed in some if _is_good(pool, operator, seed, fresh)) or some
     pool.refusing = tuple(_refusing(quick, codebook, methods))
@@ -131,34 +131,34 @@ def _is_refused(step: CallStep, methods: Sequence[str]) -> bool:
 
 
 def _is_good(pool: Pool, operator: str, seed: Seed, fresh: State | None) -> bool:
-    turn = Turn(operator, seed.native, seed.roots)
+    turn = ProgramCall(operator, seed.native, seed.roots)
     return pool.reach(turn, fresh).side in (SUCCEEDS, UNSURE) and within(pool, turn)
 
 
-def within(pool: Pool, turn: Turn) -> bool:
+def within(pool: Pool, turn: ProgramCall) -> bool:
     """Whether a turn keeps to the bounds that only fuzzing has: calls that are cheap enough, and that end."""
     contract = pool.codebook[turn.operator].contract
     activation = contract.environment.bind(turn.native) if contract.fuzz_limits else None
     return all(limit.holds(activation) for limit in contract.fuzz_limits)
 
 
-def _seed(move: Move, places: set[str]) -> Seed:
+def _seed(move: MachineCall, places: set[str]) -> Seed:
     native = {name: value for name, value in move.native.items() if name not in places}
     roots = {name: value for name, value in move.wire.items() if name in places and isinstance(value, Mapping)}
     return Seed(native, roots)
 
 
-def opened(pool: Pool) -> Iterator[tuple[Turn, State]]:
+def opening_turns(pool: Pool) -> Iterator[tuple[ProgramCall, State]]:
     """The turns that open a handle, whatever files say, each with the state that it leaves."""
     for operator in pool.opening:
         for seed in pool.seeds[operator]:
-            turn = Turn(operator, seed.native, seed.roots)
+            turn = ProgramCall(operator, seed.native, seed.roots)
             reached = pool.reach(turn, None)
             if reached.side == SUCCEEDS and reached.after is not None and within(pool, turn):
                 yield turn, reached.after
 
 
-def is_judged(pool: Pool, turn: Turn) -> bool:
+def is_judged(pool: Pool, turn: ProgramCall) -> bool:
     """Whether the expression engine can hold a turn's inputs, and they lie in the domain."""
     try:
         return pool.reach(turn, None).side != OUTSIDE
@@ -175,7 +175,7 @@ def programs(pool: Pool, seed: str) -> Iterator[Program]:
 
 
 def _program(random: Random, pool: Pool, opening: Sequence[str], taking: Sequence[str]) -> Program:
-    turns: list[Turn] = []
+    turns: list[ProgramCall] = []
     live: dict[int, State] = {}
     closed: list[int] = []
     for _ in range(random.randint(2, LONGEST)):
@@ -200,16 +200,16 @@ def _program(random: Random, pool: Pool, opening: Sequence[str], taking: Sequenc
     return (*turns, *reading(pool, list(live)))
 
 
-def reading(pool: Pool, live: Sequence[int]) -> Iterator[Turn]:
+def reading(pool: Pool, live: Sequence[int]) -> Iterator[ProgramCall]:
     """What can be read on every handle that is still open: a wrong state shows at the end at the latest."""
     for handle in live:
         for operator in filter(pool.model.reads, pool.seeds):
             seed = pool.good[operator][0]
-            yield Turn(operator, seed.native, seed.roots, handle)
+            yield ProgramCall(operator, seed.native, seed.roots, handle)
 
 
 def _follow(
-    pool: Pool, turn: Turn, number: int, after: State | None, live: dict[int, State], closed: list[int]
+    pool: Pool, turn: ProgramCall, number: int, after: State | None, live: dict[int, State], closed: list[int]
 ) -> None:
     if method_of(pool.codebook, turn.operator).opens:
         live[number] = after or {}
@@ -228,14 +228,14 @@ def _drawn_handle(random: Random, live: Mapping[int, State], closed: Sequence[in
     return random.choice(list(closed if not live or (closed and kind == "closed") else live))
 
 
-def _drawn_turn(random: Random, pool: Pool, operator: str, seed: Seed, handle: int | None) -> Turn:
+def _drawn_turn(random: Random, pool: Pool, operator: str, seed: Seed, handle: int | None) -> ProgramCall:
     native = seed.native
     for _ in range(random.choice(_CHANGES) if operator in pool.inputs else 0):
         other = mutated(native, random, pool.words[operator])
-        native = other if is_judged(pool, Turn(operator, other, seed.roots, handle)) else native
-    return Turn(operator, native, seed.roots, handle)
+        native = other if is_judged(pool, ProgramCall(operator, other, seed.roots, handle)) else native
+    return ProgramCall(operator, native, seed.roots, handle)
 
 
-def move_of(turn: Turn) -> Move:
+def move_of(turn: ProgramCall) -> MachineCall:
     """A turn as a move of the model."""
-    return Move(turn.operator, {}, turn.native)
+    return MachineCall(turn.operator, {}, turn.native)

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
-from conformance.trial.fuzz.input_listings import listed
-from conformance.trial.fuzz.program import NOT_GIVEN, Program, Turn, method_of
-from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, opened, reading, within
+from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
+from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, opening_turns, reading, within
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 
@@ -32,22 +32,22 @@ def opening(pool: Pool) -> Iterator[Program]:
 
 
 def _sides(pool: Pool) -> Iterator[Program]:
-    first = next(opened(pool), None)
+    first = next(opening_turns(pool), None)
     seen: set[tuple[str, str]] = set()
     for operator, seeds in pool.seeds.items():
         if not method_of(pool.codebook, operator).takes:
-            for turn in (Turn(operator, seed.native, seed.roots) for seed in seeds):
+            for turn in (ProgramCall(operator, seed.native, seed.roots) for seed in seeds):
                 if _is_new(pool, turn, None, seen):
                     yield (turn,)
         elif first is not None and seeds:
             given, state = first
-            yield (given, Turn(operator, seeds[0].native, seeds[0].roots, NOT_GIVEN))
-            for turn in (Turn(operator, seed.native, seed.roots, 0) for seed in seeds):
+            yield (given, ProgramCall(operator, seeds[0].native, seeds[0].roots, NOT_GIVEN))
+            for turn in (ProgramCall(operator, seed.native, seed.roots, 0) for seed in seeds):
                 if _is_new(pool, turn, state, seen):
                     yield (given, turn)
 
 
-def _is_new(pool: Pool, turn: Turn, state: State | None, seen: set[tuple[str, str]]) -> bool:
+def _is_new(pool: Pool, turn: ProgramCall, state: State | None, seen: set[tuple[str, str]]) -> bool:
     if not within(pool, turn):
         return False
     side = (turn.operator, pool.reach(turn, state).side)
@@ -58,7 +58,7 @@ def _is_new(pool: Pool, turn: Turn, state: State | None, seen: set[tuple[str, st
 
 def degenerate(pool: Pool) -> Iterator[Program]:
     """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
-    given = next((turn for turn, _ in opened(pool)), None)
+    given = next((turn for turn, _ in opening_turns(pool)), None)
     for operator in pool.inputs:
         opens = not method_of(pool.codebook, operator).takes
         asked = _degenerate(pool, operator, None if opens else 0, _MOST_LISTED)
@@ -69,12 +69,12 @@ def degenerate(pool: Pool) -> Iterator[Program]:
                 yield (given, *some, *reading(pool, [0]))
 
 
-def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Iterator[Turn]:
+def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Iterator[ProgramCall]:
     """Turns of an operation with degenerate inputs."""
     seed = pool.good[operator][0]
     alike = [one.native for one in pool.good[operator] if one.roots == seed.roots]
-    natives = listed(pool.words[operator].inside, alike)
-    turns = (Turn(operator, native, seed.roots, handle) for native in natives)
+    natives = leaf_variants(pool.words[operator].inside, alike)
+    turns = (ProgramCall(operator, native, seed.roots, handle) for native in natives)
     yield from islice((turn for turn in turns if is_judged(pool, turn) and within(pool, turn)), most)
 
 
@@ -83,7 +83,7 @@ def ended(pool: Pool) -> Iterator[Program]:
 
     This finds backends that lose a handle only while another one is open.
     """
-    turns: list[Turn] = []
+    turns: list[ProgramCall] = []
     taking = [name for name in pool.seeds if method_of(pool.codebook, name).takes]
     taking.sort(key=lambda name: not pool.model.reads(name))  # a trace that ends with a look is the plainest
     for given, _ in _of_each_kind(pool):
@@ -92,17 +92,17 @@ def ended(pool: Pool) -> Iterator[Program]:
             turns.append(given)
             for name in (closer, *taking):
                 seed = pool.good[name][0]
-                turns.append(Turn(name, seed.native, seed.roots, opened_by))
+                turns.append(ProgramCall(name, seed.native, seed.roots, opened_by))
     if turns:
         yield tuple(turns)
 
 
-def emptied(pool: Pool) -> Iterator[Program]:
+def emptied_programs(pool: Pool) -> Iterator[Program]:
     """For every operation with inputs, leaf by leaf: a call with a value, one with an empty one; each is looked at.
 
     This finds backends that take a zero for "not given".
     """
-    given = next((turn for turn, _ in opened(pool)), None)
+    given = next((turn for turn, _ in opening_turns(pool)), None)
     if given is None:
         return
     look = (*reading(pool, [0]),)
@@ -111,10 +111,10 @@ def emptied(pool: Pool) -> Iterator[Program]:
             yield (given, full, *look, bare, *look, full, *look)
 
 
-def _full_and_bare(pool: Pool, operator: str) -> Iterator[tuple[Turn, Turn]]:
+def _full_and_bare(pool: Pool, operator: str) -> Iterator[tuple[ProgramCall, ProgramCall]]:
     """Two turns that differ in one leaf, which has a value in the first and none or an empty one in the second."""
     seen: set[str] = set()
-    for seed in fullest(pool, operator):
+    for seed in fullest_inputs(pool, operator):
         for place in pool.words[operator].inside.first(seed.native):
             if place.key in seen:
                 continue
@@ -128,8 +128,8 @@ def _full_and_bare(pool: Pool, operator: str) -> Iterator[tuple[Turn, Turn]]:
                     yield turns[0], turns[1]
 
 
-def _turn(operator: str, seed: Seed, place: Place, value: Any) -> Turn:
-    return Turn(operator, put(seed.native, place.path, value), seed.roots, 0)
+def _turn(operator: str, seed: Seed, place: Place, value: Any) -> ProgramCall:
+    return ProgramCall(operator, put(seed.native, place.path, value), seed.roots, 0)
 
 
 def _is_empty(value: Any) -> bool:
@@ -167,22 +167,22 @@ def rounds(pool: Pool) -> Iterator[Program]:
     This finds backends that cache an answer under too few of the inputs.
     """
     names = [name for name in pool.seeds if _is_asked(pool, name)]
-    seeds = {name: fullest(pool, name)[:_MOST_SEEDS] for name in names}
+    seeds = {name: fullest_inputs(pool, name)[:_MOST_SEEDS] for name in names}
     for given, state in _of_each_kind(pool, lambda state: bool(_possible(pool, seeds, state))):
         yield (given, *_round(pool, seeds, state))
 
 
-def _of_each_kind(pool: Pool, wanted: Callable[[State], bool] = lambda _: True) -> Iterator[tuple[Turn, State]]:
+def _of_each_kind(pool: Pool, wanted: Callable[[State], bool] = lambda _: True) -> Iterator[tuple[ProgramCall, State]]:
     """The first wanted handle of every kind, of the first few kinds."""
     seen: set[tuple[object, ...]] = set()
-    for given, state in opened(pool):
+    for given, state in opening_turns(pool):
         kind = _kind(pool, given, state)
         if kind not in seen and len(seen) < _MOST_HANDLES and wanted(state):
             seen.add(kind)
             yield given, state
 
 
-def _kind(pool: Pool, given: Turn, state: State) -> tuple[object, ...]:
+def _kind(pool: Pool, given: ProgramCall, state: State) -> tuple[object, ...]:
     """What makes a handle another kind: who opened it, and the words in its state."""
     machine = pool.contract.machine
     assert machine is not None
@@ -194,7 +194,7 @@ def _is_asked(pool: Pool, name: str) -> bool:
     return not (pool.model.opening(name) or pool.model.closes(name) or pool.model.reads(name))
 
 
-def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[Turn]:
+def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[ProgramCall]:
     look = (*reading(pool, [0]),)
     lasting = set(_lasting(pool, seeds, state))
     pairs: set[tuple[str, str]] = set()
@@ -226,25 +226,25 @@ def _lasting(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> I
             yield name
 
 
-def _possible(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, Turn]:
+def _possible(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, ProgramCall]:
     found = ((name, _next(pool, some, name, state)) for name, some in seeds.items())
     return {name: turn for name, turn in found if turn is not None}
 
 
-def _after(pool: Pool, turn: Turn, state: State) -> State:
+def _after(pool: Pool, turn: ProgramCall, state: State) -> State:
     return pool.reach(turn, state).after or {}
 
 
-def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> Turn | None:
+def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> ProgramCall | None:
     """The first of an operation's turns that a handle in this state lets through, or may."""
     for seed in seeds:
-        turn = Turn(operator, seed.native, seed.roots, 0)
+        turn = ProgramCall(operator, seed.native, seed.roots, 0)
         if pool.reach(turn, state).side in (SUCCEEDS, UNSURE) and within(pool, turn):
             return turn
     return None
 
 
-def fullest(pool: Pool, operator: str) -> list[Seed]:
+def fullest_inputs(pool: Pool, operator: str) -> list[Seed]:
     """The inputs of an operation: those that a frozen call was answered for first, of these those with most in them."""
     words = pool.words.get(operator)
     return sorted(

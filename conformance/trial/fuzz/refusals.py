@@ -10,12 +10,12 @@ from conformance.backend.outcome import ObservedFailure
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import is_place
-from conformance.trial.bystanders import with_looks
+from conformance.trial.bystanders import with_harness_reads
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
-from conformance.trial.fuzz.file_example import Base, Example, names, places_asked, thinned
-from conformance.vectors.case import Asked, CallStep, Case, ExpectedFailure, FileStep, TreeStep
+from conformance.trial.fuzz.file_example import Base, Example, evenly_chosen, names, places_asked
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
 from conformance.vectors.exchange import AnyStep, Transcript
-from conformance.vectors.leaf import anywhere, is_placeholder, is_root
+from conformance.vectors.leaf import contains_value, is_placeholder, is_root
 from conformance.vectors.temp_roots import Roots
 
 _MOST_STATES: Final = 3  # trees, of each operation, in which its call fails
@@ -34,7 +34,7 @@ def competing(
     refused = _refused(calls, lucky)
     states: dict[str, int] = {}
     for case, seen in bases:
-        steps = with_looks(case.steps, contract.fuzz_decode)
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         for k, step, _, files in places_asked(contract, steps, seen):
             failed = isinstance(step.expected, ExpectedFailure) and _printed(step) in lucky
             if not failed or states.get(step.operator, 0) >= _MOST_STATES:
@@ -46,7 +46,7 @@ def competing(
                 inputs = _crossed(step.inputs, other, places, files)
                 # A reference to the answer of a step is valid in its own case only.
                 bound = (value for name, value in inputs.items() if step.inputs.get(name) != value)
-                if not any(anywhere(value, is_placeholder) for value in bound):
+                if not any(contains_value(value, is_placeholder) for value in bound):
                     yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)
 
 
@@ -65,7 +65,7 @@ def _refused(calls: Iterable[tuple[Case, CallStep]], lucky: Set[tuple[str, str]]
     for case, step in calls:
         if isinstance(step.expected, ExpectedFailure) and _printed(step) not in lucky:
             found.setdefault(step.operator, {}).setdefault(case.group, step.inputs)
-    return {operator: thinned(list(some.values()), _MOST_REFUSED) for operator, some in found.items()}
+    return {operator: evenly_chosen(list(some.values()), _MOST_REFUSED) for operator, some in found.items()}
 
 
 def _crossed(own: Mapping[str, Any], other: Mapping[str, Any], places: set[str], files: Sizes) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def is_refused(walked: object) -> bool:
     return bool(made) and made[-1].step == "outside" and isinstance(made[-1].observed, ObservedFailure)
 
 
-def ways_out(contract: Contract, bases: Sequence[Base]) -> Iterator[Example]:
+def escaping_paths(contract: Contract, bases: Sequence[Base]) -> Iterator[Example]:
     """For each text of an input that is a path below a root, before or behind its call: the ways out from there.
 
     They lead to a folder beside the root, above it, from the file system's own root, and through links. The root is
@@ -122,7 +122,7 @@ def _asked_outside(
         TreeStep(_AROUND, _beside(root), contract.fuzz_decode),
     )
     for text, edits in _leading_out(root, path, files):
-        call = _nested(Asked("outside", step.operator, renamed(step.inputs, path, text)), root)
+        call = _nested(QuestionCall("outside", step.operator, renamed(step.inputs, path, text)), root)
         yield Example(earlier, edits, (call, *looks), "a path out of the root")
 
 
@@ -185,7 +185,7 @@ def _nested(step: AnyStep, root: str) -> AnyStep:
     """A step about a root that lies in another."""
     inner = Roots.within(_AROUND, root)
     match step:
-        case CallStep() | Asked():
+        case CallStep() | QuestionCall():
             own = {name: {"root": inner} for name, value in step.inputs.items() if value == {"root": root}}
             return replace(step, inputs={**step.inputs, **own})
         case FileStep():

@@ -20,7 +20,7 @@ from conformance.contract.types import Struct
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.leaf import anywhere, is_reference
+from conformance.vectors.leaf import contains_value, is_reference
 from conformance.vectors.place import Place, first_of_each, places
 
 _LITERAL: Final = re.compile(r"(?<![\w.\"'])(\d+)u?\b")
@@ -32,7 +32,7 @@ _NAN: Final = re.compile(r"\bnan\b")  # as repr prints one; a text with this wor
 _SHORT: Final = 16  # bytes of a digest
 
 
-class Places:
+class InputPlaces:
     """The places of inputs of one type; those of some inputs, which are asked about again and again, are kept."""
 
     def __init__(self, type_: Struct, kept: Iterable[Native] = ()) -> None:
@@ -66,7 +66,7 @@ class Vocabulary:
     numbers: tuple[int, ...]
     words: tuple[str, ...]
     seen: Mapping[str, tuple[Any, ...]]
-    inside: Places  # of the examples
+    inside: InputPlaces  # of the examples
 
     def at(self, key: str) -> Sequence[Any]:
         """What examples hold at a leaf; inside self-describing values a leaf may be new."""
@@ -75,7 +75,7 @@ class Vocabulary:
 
 def vocabulary_of(contract: Contract, examples: Sequence[Native]) -> Vocabulary:
     """The vocabulary of a contract with these native inputs as examples, the shortest values of a leaf first."""
-    inside = Places(contract.inputs, examples)
+    inside = InputPlaces(contract.inputs, examples)
     texts = [clause.expression.text for clause in contract.requires]
     texts += [let.expression.text for let in contract.environment.lets]
     texts += [expression.text for expression in contract.domain]
@@ -110,13 +110,13 @@ class Seeds:
         return tuple(native for side in sorted(self.by_side) for native in self.by_side[side])
 
 
-def seeds_of(forms: OperatorForms, cases: Sequence[Case], bounds: Bounds | None = None) -> Seeds:
+def seeds_of(forms: OperatorForms, cases: Sequence[Case], bounds: InputLimits | None = None) -> Seeds:
     """The inputs of an operator's frozen calls, those kept that are cheap enough to ask again and again.
 
     On each side the smallest of every group comes first, then the next of every group: a group is an idea of its own.
     """
     contract = forms.contract
-    bounds = bounds or Bounds(contract)
+    bounds = bounds or InputLimits(contract)
     found: dict[str, dict[str, dict[str, Native]]] = {}
     for case in cases:
         for step in _whole_calls(case):
@@ -155,12 +155,12 @@ def _whole_calls(case: Case) -> Iterator[CallStep]:
 
     for step in case.steps:
         if isinstance(step, CallStep):
-            if not anywhere(step.inputs, refers) and not holds_recipe(step.inputs):
+            if not contains_value(step.inputs, refers) and not holds_recipe(step.inputs):
                 yield step
             earlier.add(step.name)
 
 
-class Bounds:
+class InputLimits:
     """The guards, the domain and the fuzz limits of a contract, asked about native inputs.
 
     The expression engine needs most of the time of drawing. So what it said of an input is kept in the cache: the next
@@ -175,7 +175,7 @@ class Bounds:
         self._earlier: Mapping[bytes, int] = {}
         self._asked: dict[bytes, int] = {}
 
-    def recall(self) -> Bounds:
+    def recall(self) -> InputLimits:
         """Itself, with what earlier commands found."""
         found = open_cache("trial").get(_CACHED, self._key())
         self._earlier = found if isinstance(found, dict) else {}
@@ -237,7 +237,7 @@ class Bounds:
 
 def is_cheap(contract: Contract, native: Native) -> bool:
     """Whether no fuzz limit is false for one input."""
-    return not contract.fuzz_limits or Bounds(contract).is_cheap(native)
+    return not contract.fuzz_limits or InputLimits(contract).is_cheap(native)
 
 
 def printed(value: Any) -> str:

@@ -36,7 +36,7 @@ _MADE: Final = 300  # examples that Hypothesis makes in one way, alike ones incl
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class RecordedChoices:
     """A Hypothesis strategy, and the choices with which it makes the example to begin with."""
 
     strategy: Any
@@ -49,9 +49,9 @@ class Choices:
 
         return len(choices_to_bytes(self.first))
 
-    def map(self, change: Callable[[Any], Any]) -> Choices:
+    def map(self, change: Callable[[Any], Any]) -> RecordedChoices:
         """The same choices of a value that is then changed."""
-        return Choices(self.strategy.map(change), self.first)
+        return RecordedChoices(self.strategy.map(change), self.first)
 
 
 class _Wrong(Exception):
@@ -62,8 +62,8 @@ class _Enough(BaseException):
     """So many examples were made that Hypothesis has to stop; it lets pass what is no Exception."""
 
 
-def smallest(
-    example: Any, ways: Iterable[Callable[[Any], Choices]], is_wrong: Callable[[Any], bool], most: int = _MOST
+def smallest_example(
+    example: Any, ways: Iterable[Callable[[Any], RecordedChoices]], is_wrong: Callable[[Any], bool], most: int = _MOST
 ) -> Any:
     """The example made small, by each way to tell it as choices, after at most so many questions; the example itself
     where none of the choices is wrong."""
@@ -87,7 +87,7 @@ def smallest(
     return example
 
 
-def _shrunk(choices: Choices, is_wrong: Callable[[Any], bool], found: Any) -> Any:
+def _shrunk(choices: RecordedChoices, is_wrong: Callable[[Any], bool], found: Any) -> Any:
     """The smallest wrong example that Hypothesis finds; else what was found before."""
     import hypothesis  # 100 ms, which only a wrong answer is worth
     from hypothesis.database import ExampleDatabase, choices_to_bytes
@@ -167,7 +167,7 @@ class _Replaying(Random):
         return math.ldexp(self.choose(_PRECISION), -_PRECISION)
 
 
-def remade(make: Callable[[Random], Any], number: int | bytes) -> Choices:
+def random_remade(make: Callable[[Random], Any], number: int | bytes) -> RecordedChoices:
     """What `make` makes of `Random(number)`, by the numbers that it draws."""
     from hypothesis import strategies as st
 
@@ -177,67 +177,69 @@ def remade(make: Callable[[Random], Any], number: int | bytes) -> Choices:
     def replayed(draw: Any) -> Any:
         return make(_Replaying(lambda bits: int(draw(st.integers(0, 2**bits - 1)))))
 
-    return Choices(st.composite(replayed)(), tuple(recording.record))
+    return RecordedChoices(st.composite(replayed)(), tuple(recording.record))
 
 
 # -- a value of a type
 
 
-def fixed(value: Any) -> Choices:
+def fixed_value(value: Any) -> RecordedChoices:
     """No choice."""
     from hypothesis import strategies as st
 
-    return Choices(st.just(value), ())
+    return RecordedChoices(st.just(value), ())
 
 
-def number(value: int, step: int = 1) -> Choices:
+def number(value: int, step: int = 1) -> RecordedChoices:
     """A whole number between 0 and this one, so many steps apart."""
     from hypothesis import strategies as st
 
     times, rest = divmod(abs(value), step)
     if not times:
-        return fixed(value)
+        return fixed_value(value)
     sign = 1 if value > 0 else -1
-    return Choices(st.integers(0, times), (times,)).map(lambda made: sign * (made * step + rest))
+    return RecordedChoices(st.integers(0, times), (times,)).map(lambda made: sign * (made * step + rest))
 
 
-def flag(value: bool = True) -> Choices:
+def flag(value: bool = True) -> RecordedChoices:
     """False, or true as it is."""
     from hypothesis import strategies as st
 
-    return Choices(st.booleans(), (True,)) if value else fixed(value)
+    return RecordedChoices(st.booleans(), (True,)) if value else fixed_value(value)
 
 
-def one_of(values: Sequence[Any]) -> Choices:
+def one_of(values: Sequence[Any]) -> RecordedChoices:
     """One of these, the simplest first; the last to begin with."""
     return number(len(values) - 1).map(values.__getitem__)
 
 
-def together(parts: Sequence[Choices]) -> Choices:
+def tuple_of(parts: Sequence[RecordedChoices]) -> RecordedChoices:
     """The values of all parts, in a tuple."""
     from hypothesis import strategies as st
 
-    return Choices(st.tuples(*(one.strategy for one in parts)), tuple(chain.from_iterable(one.first for one in parts)))
+    return RecordedChoices(
+        st.tuples(*(one.strategy for one in parts)), tuple(chain.from_iterable(one.first for one in parts))
+    )
 
 
-def kept(part: Choices) -> Choices:
+def kept_or_absent(part: RecordedChoices) -> RecordedChoices:
     """The value, or ABSENT."""
-    return together([flag(), part]).map(lambda made: made[1] if made[0] else ABSENT)
+    return tuple_of([flag(), part]).map(lambda made: made[1] if made[0] else ABSENT)
 
 
-def some_of(parts: Sequence[Choices]) -> Choices:
+def some_of(parts: Sequence[RecordedChoices]) -> RecordedChoices:
     """The values of some parts, in a list."""
-    return together([kept(one) for one in parts]).map(lambda made: [one for one in made if one is not ABSENT])
+    return tuple_of([kept_or_absent(one) for one in parts]).map(lambda made: [one for one in made if one is not ABSENT])
 
 
-def simpler(type_: Type, value: Any, step: int = 1) -> Choices:
+def simpler(type_: Type, value: Any, step: int = 1) -> RecordedChoices:
     """A value of a type that is no larger at any place, whose numbers are so many steps away; item by item as far as
     Hypothesis can replay it."""
     found = (_Simpler(length, step).of(type_, value) for length in _LENGTHS)
-    return next((one for one in found if one.size <= _LARGEST), fixed(value))
+    return next((one for one in found if one.size <= _LARGEST), fixed_value(value))
 
 
-def in_steps(tell: Callable[[Any, int], Choices]) -> Iterator[Callable[[Any], Choices]]:
+def in_steps(tell: Callable[[Any, int], RecordedChoices]) -> Iterator[Callable[[Any], RecordedChoices]]:
     """The ways to tell an example as choices, with numbers that fall by 1, then by larger steps, which leave a
     remainder as it is."""
     for step in _STEPS:
@@ -252,9 +254,9 @@ class _Simpler:
     step: int
     depth: int = _DEEPEST
 
-    def of(self, type_: Type, value: Any) -> Choices:
+    def of(self, type_: Type, value: Any) -> RecordedChoices:
         if is_place(type_):
-            return fixed(value)
+            return fixed_value(value)
         match type_:
             case Enum(values):
                 return one_of(values[: values.index(value) + 1])
@@ -262,21 +264,21 @@ class _Simpler:
                 return self.zeroed(value)
             case Struct(fields):
                 there = [(one, self.of(one.type, value[one.name])) for one in fields if one.name in value]
-                return self.mapping([(one.name, kept(part) if one.optional else part) for one, part in there])
+                return self.mapping([(one.name, kept_or_absent(part) if one.optional else part) for one, part in there])
             case Tensor():
                 return self.tensor(value)
             case ListOf(item):
                 return self.items(item, value)
             case MapOf(item):
-                return self.mapping([(key, kept(self.of(item, value[key]))) for key in value])
+                return self.mapping([(key, kept_or_absent(self.of(item, value[key]))) for key in value])
         return self.self_describing(value)
 
-    def self_describing(self, value: Any) -> Choices:
+    def self_describing(self, value: Any) -> RecordedChoices:
         """A scalar, or a self-describing value."""
         within = replace(self, depth=self.depth - 1)
         match value:
             case list() | dict() | tuple() if not self.depth:
-                return fixed(value)
+                return fixed_value(value)
             case bool():
                 return flag(value)
             case int():
@@ -290,26 +292,26 @@ class _Simpler:
             case list():
                 return within.items(Value(), value)
             case dict():
-                return self.mapping([(key, kept(within.of(Value(), one))) for key, one in value.items()])
+                return self.mapping([(key, kept_or_absent(within.of(Value(), one))) for key, one in value.items()])
             case tuple():
-                pairs = [together([within.of(Value(), key), within.of(Value(), one)]) for key, one in value]
+                pairs = [tuple_of([within.of(Value(), key), within.of(Value(), one)]) for key, one in value]
                 return some_of(pairs).map(plain_map)
-        return fixed(value)
+        return fixed_value(value)
 
-    def items(self, item: Type | None, value: Sequence[Any]) -> Choices:
+    def items(self, item: Type | None, value: Sequence[Any]) -> RecordedChoices:
         """The items of a list or text, each of them there or not; letters, which are of no type, as they are."""
         if len(value) > self.length:
             return number(len(value)).map(lambda length: value[:length])
-        return some_of([fixed(one) if item is None else self.of(item, one) for one in value])
+        return some_of([fixed_value(one) if item is None else self.of(item, one) for one in value])
 
-    def mapping(self, parts: Sequence[tuple[str, Choices]]) -> Choices:
+    def mapping(self, parts: Sequence[tuple[str, RecordedChoices]]) -> RecordedChoices:
         """A map, or a struct, without those whose value is ABSENT."""
         names = [name for name, _ in parts]
-        return together([part for _, part in parts]).map(
+        return tuple_of([part for _, part in parts]).map(
             lambda made: {name: one for name, one in zip(names, made, strict=True) if one is not ABSENT}
         )
 
-    def data(self, value: bytes) -> Choices:
+    def data(self, value: bytes) -> RecordedChoices:
         """Bytes; where they are a list or map in CBOR, a simpler one, whose digests are right."""
         from hypothesis import strategies as st
 
@@ -319,21 +321,21 @@ class _Simpler:
             return self.of(Value(), item).map(lambda made: resealed(item, made))
         if len(value) > self.length:
             return number(len(value)).map(lambda length: value[:length])
-        return Choices(st.binary(max_size=len(value)), (value,))
+        return RecordedChoices(st.binary(max_size=len(value)), (value,))
 
-    def zeroed(self, value: bytes) -> Choices:
+    def zeroed(self, value: bytes) -> RecordedChoices:
         """As many bytes."""
         from hypothesis import strategies as st
 
-        return Choices(st.binary(min_size=len(value), max_size=len(value)), (value,))
+        return RecordedChoices(st.binary(min_size=len(value), max_size=len(value)), (value,))
 
-    def tensor(self, value: np.ndarray[Any, Any]) -> Choices:
+    def tensor(self, value: np.ndarray[Any, Any]) -> RecordedChoices:
         """An array of the same shape, whose elements are smaller, or 0 where they are no whole numbers."""
         zero = np.zeros_like(value)
         if value.size > self.length:
             return flag().map(lambda whole: value if whole else zero)
         if value.dtype.kind in "iu":
-            numbers = together([number(int(one), self.step) for one in value.flat])
+            numbers = tuple_of([number(int(one), self.step) for one in value.flat])
             return numbers.map(lambda made: np.array(made, dtype=value.dtype).reshape(value.shape))
-        flags = together([flag(bool(one)) for one in (value != zero).flat])
+        flags = tuple_of([flag(bool(one)) for one in (value != zero).flat])
         return flags.map(lambda made: np.where(np.array(made, dtype=bool).reshape(value.shape), value, zero))
