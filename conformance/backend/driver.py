@@ -282,16 +282,16 @@ class Driver:
         outcomes: list[Outcome]
         called: set[str] = set()
         try:
-            wish = next(talk)
+            request = next(talk)
             while True:
-                if isinstance(wish, RestartRequest):
+                if isinstance(request, RestartRequest):
                     if carrier is not None:
                         self._settle(carrier)
                     carrier, outcomes = None, []
                 else:
                     carrier = carrier or self.start()[0]
-                    outcomes = outcomes_of(carrier, self.submit, wish, called)
-                wish = talk.send(outcomes)
+                    outcomes = outcomes_of(carrier, self.submit, request, called)
+                request = talk.send(outcomes)
         except StopIteration as end:
             try:
                 if carrier is not None:

@@ -26,7 +26,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RestartRequest:
-    """The wish for a new backend process."""
+    """Asks for a new backend process."""
 
 
 RESTART: Final = RestartRequest()
@@ -150,20 +150,20 @@ class Running(Generic[T]):
         self.called: set[str] = set()
 
     def advance(self) -> ConversationResult[T] | RestartRequest | None:
-        """Send the talk what it waits for until it asks something, wishes for a new process or ends."""
+        """Send the talk what it waits for until it asks something, asks for a new process or ends."""
         try:
-            wish = self.talk.send(self.outcomes) if self.begun else next(self.talk)
+            request = self.talk.send(self.outcomes) if self.begun else next(self.talk)
             self.begun = True
-            while not wish and not isinstance(wish, RestartRequest):
-                wish = self.talk.send([])
+            while not request and not isinstance(request, RestartRequest):
+                request = self.talk.send([])
         except StopIteration as end:
             return ConversationResult(self.conversation.key, end.value, called=frozenset(self.called))
-        if isinstance(wish, RestartRequest):
+        if isinstance(request, RestartRequest):
             self.outcomes = []
-            return wish
-        self.unsent.extend(enumerate(wish))
-        self.outcomes = [None] * len(wish)
-        self.missing = len(wish)
+            return request
+        self.unsent.extend(enumerate(request))
+        self.outcomes = [None] * len(request)
+        self.missing = len(request)
         return None
 
 

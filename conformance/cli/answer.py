@@ -172,7 +172,7 @@ class AnswerOptions:
         return self.position is not None or self.search
 
 
-def answered(question: ExplainedCall, wish: AnswerOptions, library: Library, pair: BackendPair, at: int = 0) -> int:
+def answered(question: ExplainedCall, options: AnswerOptions, library: Library, pair: BackendPair, at: int = 0) -> int:
     """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
     operator, inputs = question.operator, question.inputs
     contract = library.contracts[operator]
@@ -193,11 +193,11 @@ def answered(question: ExplainedCall, wish: AnswerOptions, library: Library, pai
     parted: Difference | None = None
     if question.theirs is not None:
         parted = pair.difference(operator, question.mine, question.theirs)
-        facts += _compared(wish.backend or "", parted, question.theirs)
+        facts += _compared(options.backend or "", parted, question.theirs)
         if parted is not None and foreseen:
             situation = pair.situation(operator, inputs, question.theirs, question.native)
             facts += contradicted_facts(contradiction(situation, pair.codebook))
-    path, index = _place(wish, parted, question.mine)
+    path, index = _place(options, parted, question.mine)
     if isinstance(question.mine, ObservedResult) and path:
         value = _element(question.mine.fields, path, index)
         shown = path if index is None else f"{path}[{index}]"
@@ -238,11 +238,11 @@ def _compared(backend: str, parted: Difference | None, theirs: Observed) -> list
     ]
 
 
-def _place(wish: AnswerOptions, parted: Difference | None, reference: object) -> tuple[str, int | None]:
+def _place(options: AnswerOptions, parted: Difference | None, reference: object) -> tuple[str, int | None]:
     """The output and the index to derive: what was asked for, else where the two part, else the first list's head."""
-    if wish.path:
-        match = _ELEMENT.match(wish.path)
-        return (match[1], int(match[2])) if match else (wish.path, wish.index)
+    if options.path:
+        match = _ELEMENT.match(options.path)
+        return (match[1], int(match[2])) if match else (options.path, options.index)
     if not isinstance(reference, ObservedResult):
         return "", None
     if parted is not None and re.split(r"[.\[]", parted.path)[0] in reference.fields:
@@ -250,7 +250,7 @@ def _place(wish: AnswerOptions, parted: Difference | None, reference: object) ->
         return (match[1], int(match[2])) if match else (parted.path, None)
     for name, value in reference.fields.items():
         if isinstance(value, list) and value:
-            return name, min(wish.index or 0, len(value) - 1)
+            return name, min(options.index or 0, len(value) - 1)
     return next(iter(reference.fields), ""), None
 
 

@@ -68,7 +68,7 @@ def a_time(context: click.Context, option: click.Parameter, text: str | None) ->
 
 
 def artifact_named(text: str) -> Artifact:
-    """The artifact that --artifact names; raises Complaint."""
+    """The artifact that --artifact names; raises CommandError."""
     try:
         return artifact_of(text)
     except NoArtifact as error:
@@ -87,7 +87,7 @@ def _require_free(files: Sequence[Path | None]) -> None:
 
 
 def started_of(library: Library, options: RunOptions, artifact_text: str) -> StartedArtifact:
-    """What the backend's command says of the artifact; raises Complaint where its sandbox hides all of the artifact."""
+    """What the backend's command says of the artifact; raises CommandError where its sandbox hides all of it."""
     place, suite = path_of(artifact_text), library.suite
     startable(options.backend, options.wire, library)
     command = resolve(options.backend, suite, options.wire)
@@ -104,7 +104,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
 
 
 def challenged(library: Library, options: RunOptions) -> RunResult:
-    """The run with the challenge of a startable backend; raises Complaint, and Exit where it says no hello."""
+    """The run with the challenge of a startable backend; raises CommandError, and Exit where it says no hello."""
     corpus = frozen_vectors(library, least=1)
     require_clean_contracts(library, corpus)
     run = run_or_bad_hello(library, corpus, options)

@@ -59,14 +59,14 @@ class CommandError(Exception):
 
 
 def require_known(place: str, name: str, known: Collection[str], message: str, otherwise: str = "") -> None:
-    """Refuse a name that is not among the known ones; raises Complaint, with those that are nearly the same."""
+    """Refuse a name that is not among the known ones; raises CommandError, with those that are nearly the same."""
     if name not in known:
         raise CommandError(place, "T003", message, nearest(name, sorted(known), otherwise))
 
 
 @contextmanager
 def writing(place: str, hint: str) -> Iterator[None]:
-    """Report the system's error where it refuses to write; raises Complaint."""
+    """Report the system's error where it refuses to write; raises CommandError."""
     try:
         yield
     except OSError as error:

@@ -27,7 +27,7 @@ _CERTIFICATES: Final = ("*.intoto.json", "*.zip")  # what is read of a folder
 
 
 def named_edition(text: str) -> Edition:
-    """The edition that a text names: a folder, a revision of git, or the release in the lock; raises Complaint."""
+    """The edition that a text names: a folder, a revision of git, or the release in the lock; raises CommandError."""
     if text and _is_there(Path(text) / FILE):
         return _edition(text, Path(text), text)
     suite = current_suite()
@@ -86,7 +86,7 @@ def _inside(prefix: str, file: str) -> str:
 
 
 def _released(suite: Suite, text: str) -> Edition | None:
-    """The release in the lock of a suite, where it has this tag; raises Complaint where the lock cannot be read."""
+    """The release in the lock of a suite, where it has this tag; raises CommandError where the lock cannot be read."""
     from conformance.report.suite_difference import Edition
     from conformance.vectors.lock import read_lock
 
@@ -97,7 +97,7 @@ def _released(suite: Suite, text: str) -> Edition | None:
 
 
 def _statements(places: Sequence[Path]) -> list[tuple[str, Statement]]:
-    """Every certificate in some files and folders; raises Complaint."""
+    """Every certificate in some files and folders; raises CommandError."""
     from conformance.contract.suite_file import schema_folder
     from conformance.report.certificate.evidence import read_evidence
     from conformance.report.certificate.statement import SCHEMA, read_statement

@@ -47,17 +47,17 @@ _MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no ve
 
 
 
-def explain(target: str, wish: AnswerOptions) -> int:
+def explain(target: str, options: AnswerOptions) -> int:
     """Print everything that is known; 1 where a backend that was named answers otherwise than the reference."""
     library = specification()
     corpus = frozen_vectors(library)
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
     case = _case(corpus, target)
-    if wish.inputs is not None or wish.record is not None:
+    if options.inputs is not None or options.record is not None:
         facts: Sequence[Fact] = [Fact("contract", f"{contract.operator} {contract.version}, {contract.position}")]
     elif target in (operator, contract.operator):
-        facts = contract_facts(contract) if not wish.in_sequence else []
+        facts = contract_facts(contract) if not options.in_sequence else []
     elif case is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search(_MARKS, target):
@@ -67,40 +67,40 @@ def explain(target: str, wish: AnswerOptions) -> int:
         facts = _of_workload(target, contract, library)
     else:
         facts = check_facts(target, contract, library)
-    if wish.in_sequence and library.sequences.get(contract.operator) is None and case is not None:
-        wish = _without_sequence(wish, case)
-    if not wish.in_sequence:
+    if options.in_sequence and library.sequences.get(contract.operator) is None and case is not None:
+        options = _without_sequence(options, case)
+    if not options.in_sequence:
         say(plain_lines(facts))
-        if case is None and wish.inputs is None and wish.record is None:
-            if wish.backend is not None:
-                say(f"--backend {wish.backend!r}: not asked; name a vector, or give --inputs or --record", err=True)
+        if case is None and options.inputs is None and options.record is None:
+            if options.backend is not None:
+                say(f"--backend {options.backend!r}: not asked; name a vector, or give --inputs or --record", err=True)
             return 0
-    elif wish.search and wish.backend is None:
+    elif options.search and options.backend is None:
         raise CommandError(
             "--first-difference", "T006", "it needs a backend to compare", "name a backend: --backend TEXT"
         )
-    elif wish.every and not wish.search:
+    elif options.every and not options.search:
         raise CommandError("--every", "T006", "it is only for a search", "add --first-difference")
     codebook = codebook_of(library)
-    given = None if wish.inputs is None else _wire_inputs(wish.inputs, codebook, contract, operator)
-    with pair_of(codebook, wish.backend, wish.timeout) as pair:
-        if wish.in_sequence:
-            return _in_sequence(contract, case, given, wish, library, corpus, pair)
-        return answered(_question(target, contract, case, given, wish, pair), wish, library, pair)
+    given = None if options.inputs is None else _wire_inputs(options.inputs, codebook, contract, operator)
+    with pair_of(codebook, options.backend, options.timeout) as pair:
+        if options.in_sequence:
+            return _in_sequence(contract, case, given, options, library, corpus, pair)
+        return answered(_question(target, contract, case, given, options, pair), options, library, pair)
 
 
-def _without_sequence(wish: AnswerOptions, case: Case) -> AnswerOptions:
-    """The wish where no sequence is declared: a position is a call of a long run, or a value of the only answer."""
-    if wish.search and case.accumulation is None:
-        return wish
-    if wish.position is None:
-        return replace(wish, search=False)
+def _without_sequence(options: AnswerOptions, case: Case) -> AnswerOptions:
+    """The options where no sequence is declared: a position is a call of a long run, or a value of the only answer."""
+    if options.search and case.accumulation is None:
+        return options
+    if options.position is None:
+        return replace(options, search=False)
     if case.accumulation is None:
-        return wish if case.kind == "trace" else replace(wish, position=None, index=wish.position)
-    if wish.position >= case.accumulation.count:
+        return options if case.kind == "trace" else replace(options, position=None, index=options.position)
+    if options.position >= case.accumulation.count:
         hint = f"the run has the positions 0 to {case.accumulation.count - 1}"
-        raise CommandError(f"--position {wish.position}", "T003", f"there is no call {wish.position}", hint)
-    return replace(wish, position=None, search=False, call=wish.position)
+        raise CommandError(f"--position {options.position}", "T003", f"there is no call {options.position}", hint)
+    return replace(options, position=None, search=False, call=options.position)
 
 
 def _of_workload(target: str, contract: Contract, library: Library) -> Sequence[Fact]:
@@ -123,17 +123,17 @@ def _question(
     contract: Contract,
     case: Case | None,
     given: Mapping[str, Any] | None,
-    wish: AnswerOptions,
+    options: AnswerOptions,
     pair: BackendPair,
 ) -> ExplainedCall:
     if given is not None:
         return ExplainedCall(contract.operator, given)
-    if wish.record is not None:
-        return _recorded(target, wish.record)
+    if options.record is not None:
+        return _recorded(target, options.record)
     assert case is not None
     if case.accumulation is not None:
-        return pair.first_divergence(case.accumulation, wish.call)
-    found = pair.trace(case.steps, wish.step)
+        return pair.first_divergence(case.accumulation, options.call)
+    found = pair.trace(case.steps, options.step)
     return found if case.kind == "trace" else replace(found, note="")
 
 
@@ -164,7 +164,7 @@ def _in_sequence(
     contract: Contract,
     case: Case | None,
     given: Mapping[str, Any] | None,
-    wish: AnswerOptions,
+    options: AnswerOptions,
     library: Library,
     corpus: Corpus,
     pair: BackendPair,
@@ -173,10 +173,10 @@ def _in_sequence(
     declaration = declared_sequence(library, contract.operator)
     begins = case or (case_of(declaration, corpus) if given is None else None)
     if declaration.replay is not None:
-        return _replayed(declaration, case or case_of(declaration, corpus), wish, library, pair)
+        return _replayed(declaration, case or case_of(declaration, corpus), options, library, pair)
     base = beginning(begins) if given is None and begins is not None else given or {}
     sequence = sequence_over(library, contract.operator, base, pair)
-    found = sequence.first_difference(wish.every) if wish.position is None else sequence.at(wish.position)
+    found = sequence.first_difference(options.every) if options.position is None else sequence.at(options.position)
     heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
     if begins is not None:
         heading.append(Fact("begins as", begins.id))
@@ -188,14 +188,14 @@ def _in_sequence(
     theirs = None if pair.backend is None else pair.backend.ask(contract.operator, found.inputs)
     question = ExplainedCall(contract.operator, found.inputs, "", mine, theirs)
     values = "" if found.parted else sequence.path(found.index)
-    return answered(question, replace(wish, path=values), library, pair, found.index)
+    return answered(question, replace(options, path=values), library, pair, found.index)
 
 
 def _replayed(
-    declaration: SequenceDeclaration, case: Case, wish: AnswerOptions, library: Library, pair: BackendPair
+    declaration: SequenceDeclaration, case: Case, options: AnswerOptions, library: Library, pair: BackendPair
 ) -> int:
     pair.required(declaration.operator)
-    found = replayed(declaration, case, pair, wish.position)
+    found = replayed(declaration, case, pair, options.position)
     facts = [Fact("sequence", f"{declaration.operator}, {sequence_in_words(declaration)}"), Fact("begins as", case.id)]
     if found is None:
         say(plain_lines([*facts, Fact("found", "the backend answers every call as the reference does")]))
@@ -203,7 +203,7 @@ def _replayed(
     say(plain_lines([*facts, *replay_facts(found, declaration, pair)]))
     mine = found.mine
     question = ExplainedCall(mine.operator, mine.inputs, f"step {mine.step}", mine.observed, found.theirs)
-    return answered(question, replace(wish, path=""), library, pair)
+    return answered(question, replace(options, path=""), library, pair)
 
 
 @click.command("explain")

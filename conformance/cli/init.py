@@ -39,14 +39,14 @@ def filled(name: str, values: Mapping[str, str]) -> str:
 
 
 def require_new(files: Iterable[Path], hint: str = "name a new folder") -> None:
-    """Refuse files that are there already; raises Complaint."""
+    """Refuse files that are there already; raises CommandError."""
     for file in files:
         if os.path.lexists(file):
             raise CommandError(str(file), "T005", "this file exists already", f"nothing was written; {hint}")
 
 
 def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
-    """Write files whole, with their folders, and say so, with their paths below `root`; raises Complaint."""
+    """Write files whole, with their folders, and say so, with their paths below `root`; raises CommandError."""
     from conformance.vectors.jsontext import write_whole
 
     for file, text in texts.items():
@@ -72,7 +72,7 @@ def repository_of(suite: Path) -> Path:
 
 
 def ci_files(provider: str, repository: Path, suite: Path) -> dict[Path, str]:
-    """The text of every file of a provider, by its path; raises Complaint where the suite's path is not safe there."""
+    """The text of every file of a provider, by its path; raises CommandError for an unsafe path of the suite."""
     place = suite.resolve().relative_to(repository).as_posix()
     if not _SAFE.match(place):
         hint = "rename the folder: letters, digits, `_`, `.`, `+`, `-` and blanks are safe in a shell and in YAML"

@@ -51,7 +51,7 @@ class LazyBackend:
         self._hello: Hello | None = None
 
     def hello(self) -> Hello:
-        """What it said when its lasting process first started, now or before; raises Complaint."""
+        """What it said when its lasting process first started, now or before; raises CommandError."""
         try:
             self._hello = self._hello or self._driver.connect()
         except BadHello as error:
@@ -65,7 +65,7 @@ class LazyBackend:
     def ask(self, operator: str, inputs: Inputs) -> Observed:
         """What it makes of one call; a loss is an answer too, and the next call finds a new process.
 
-        Raises Complaint where the driver has given it up.
+        Raises CommandError where the driver has given it up.
         """
         return next(self.ask_all(operator, [inputs]))
 
@@ -90,7 +90,7 @@ class LazyBackend:
         return []
 
     def answer(self, operator: str, inputs: Inputs) -> Observed:
-        """What it answers to one call in a process of its own, with fresh roots; raises Complaint where it does not."""
+        """What it answers to one call in a process of its own, with fresh roots; raises CommandError if it does not."""
 
         def talk() -> Talk[Observed]:
             with ConversationContext(self.codebook, self.client.dialect) as stage:
@@ -106,11 +106,11 @@ class LazyBackend:
         return self.run(talk)
 
     def exchanges(self, steps: Sequence[Step]) -> Sequence[Exchange]:
-        """What it answers to the steps of a trace; raises Complaint where it is lost."""
+        """What it answers to the steps of a trace; raises CommandError where it is lost."""
         return self.run(lambda: exchanges(steps, self.codebook, self.client.dialect)).exchanges
 
     def run(self, start: Callable[[], Talk[T]]) -> T:
-        """Run one conversation in a process of its own; raises Complaint where it is lost or says no hello."""
+        """Run one conversation in a process of its own; raises CommandError where it is lost or says no hello."""
         driver = self._driver
         (finished,) = driver.run([Conversation("interview", start, alone=True)])
         if finished.lost is not None:
@@ -126,7 +126,7 @@ class LazyBackend:
         return finished.finding
 
     def _require_begun(self) -> None:
-        """Start a backend that was lost before any call once more; raises Complaint where its command starts none."""
+        """Start a backend that was lost before any call once more; raises CommandError where its command does not."""
         try:
             self._driver.start()[0].kill()
         except LostBackend:
@@ -163,7 +163,7 @@ class BackendPair:
     backend: LazyBackend | None
 
     def required(self, operator: str) -> None:
-        """Raise Complaint where the backend does not declare what is asked."""
+        """Raise CommandError where the backend does not declare what is asked."""
         if self.backend is not None and operator not in self.backend.hello().operators:
             raise undeclared(self.backend.place, operator)
 
@@ -178,7 +178,7 @@ class BackendPair:
         return difference(self.expected(mine), theirs, contract.outputs, contract.failure)
 
     def expected(self, observed: Observed) -> Expected:
-        """What the reference said, as what is expected; raises Complaint where it said nothing."""
+        """What the reference said, as what is expected; raises CommandError where it said nothing."""
         match observed:
             case ObservedResult(fields):
                 return ExpectedResult(fields)
@@ -274,7 +274,7 @@ def _of_run(run: Accumulation, number: int, inputs: Inputs, asked: str = "") -> 
 
 @contextmanager
 def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator[BackendPair]:
-    """Both, until the block ends; raises Complaint where one cannot be started."""
+    """Both, until the block ends; raises CommandError where one cannot be started."""
     name = codebook.suite.reference
     reference = LazyBackend(name, name, codebook, timeout)
     with reference.client:

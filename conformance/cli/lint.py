@@ -63,7 +63,7 @@ def show_coverage(sources: tuple[str, ...], update: bool, format_: str) -> int:
 
 
 def _mapped(library: Library, name: str) -> Coverage:
-    """The coverage of the document with this file's name; raises Complaint."""
+    """The coverage of the document with this file's name; raises CommandError."""
     known = {coverage.document: coverage for coverage in library.coverage.values()}
     document = Path(name).name
     if document not in known:

@@ -45,7 +45,7 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 
 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
-    """Check the contracts before `tally run` judges a backend by them; raises Complaint where lint finds anything."""
+    """Check the contracts before a run; raises CommandError where lint finds anything."""
     # `tally lint` applies the same rules and more.
     if (known := _known(_made_from(library, corpus, with_evidence=True))) is not None and not known.findings:
         return

@@ -28,7 +28,7 @@ class NewFiles:
 
 
 def draft(operator: str, library: Library) -> NewFiles:
-    """What a new operator adds to a suite; raises Complaint where the suite has it already."""
+    """What a new operator adds to a suite; raises CommandError where the suite has it already."""
     suite = library.suite
     family = operator.split(".")[-2].lower()
     folder = suite.spec / family

@@ -60,7 +60,7 @@ class Outputs:
     def clear(self) -> None:
         """Remove what an earlier run said, so that it is not taken for the word of a run that judges nothing.
 
-        Raises Complaint.
+        Raises CommandError.
         """
         for folder in self.folders.values():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
@@ -75,7 +75,7 @@ class Outputs:
                     path.unlink()
 
     def require_writable(self) -> None:
-        """Make the folders before the run, which may take an hour; raises Complaint."""
+        """Make the folders before the run, which may take an hour; raises CommandError."""
         for folder in self.folders.values():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
                 _make(folder)
@@ -89,7 +89,7 @@ class Outputs:
                 yield output.path, f"--format {str(output)!r}"
 
     def keep(self, backend: str, record: Record, observations: Observations) -> None:
-        """Write what goes into the folder of a backend, where it has one; raises Complaint."""
+        """Write what goes into the folder of a backend, where it has one; raises CommandError."""
         folder = self.folders.get(backend)
         if folder is None:
             return
@@ -101,7 +101,7 @@ class Outputs:
             say(f"wrote {folder / name}", err=True)
 
     def finish(self, records: Sequence[Record], observed: Sequence[Observations]) -> None:
-        """Write the files of the whole run; raises Complaint."""
+        """Write the files of the whole run; raises CommandError."""
         for output in self.files if records else ():
             assert output.path is not None
             made = page(output.format, records, observed, current_suite())
@@ -109,7 +109,7 @@ class Outputs:
 
 
 def write_page(content: bytes, path: Path, place: str) -> None:
-    """Write a report to a file, or to stdout where the path is `-`; raises Complaint."""
+    """Write a report to a file, or to stdout where the path is `-`; raises CommandError."""
     if path == STDOUT:
         write_report(content)
         return

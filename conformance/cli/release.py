@@ -40,7 +40,7 @@ class NextRelease:
 
 
 def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
-    """The release of the files as they are; None where nothing changed since the last one. Raises Complaint.
+    """The release of the files as they are; None where nothing changed since the last one. Raises CommandError.
 
     Without a tag, it is the next version: MAJOR where a contract has a successor, MINOR for any other new or extended
     contract, else PATCH.
@@ -73,7 +73,7 @@ def _refused(difference: SuiteDifference) -> CommandError:
 
 
 def _tag(wanted: str, difference: SuiteDifference, before: Release | None) -> str:
-    """The tag of a release; raises Complaint for one that says less than what changed."""
+    """The tag of a release; raises CommandError for one that says less than what changed."""
     if wanted and not _TAG.match(wanted):
         hint = "use letters, digits, `.`, `_`, `+` and `-`, a letter or digit first"
         raise CommandError(f"--tag {wanted!r}", "T024", "this is no tag", hint)
@@ -113,7 +113,7 @@ def _with_entry(text: str, entry: str) -> str:
 
 
 def write(draft: NextRelease, library: Library) -> None:
-    """Write all files of a release or, where one cannot be written, none; raises Complaint."""
+    """Write all files of a release or, where one cannot be written, none; raises CommandError."""
     before = {file: file.read_bytes() if file.exists() else None for file in draft.texts}
     done: list[Path] = []
     with writing(library.suite.shown(library.suite.spec / LOCK_FILE), "make the suite writable; nothing was released"):
@@ -147,7 +147,7 @@ def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:
 
 
 def require_clean(library: Library, corpus: Corpus) -> None:
-    """Raise Complaint where lint finds anything."""
+    """Raise CommandError where lint finds anything."""
     from conformance.cli.lint_outcome import outcome_of
     from conformance.lint.output import as_text
 

@@ -114,7 +114,7 @@ def _end(lost: object) -> Lost:
 def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Step], Sequence[Step]]:
     """The steps of a case that are taken once, with the file steps before the last of them, and those of a round.
 
-    Raises Complaint where the case has no step of a name.
+    Raises CommandError where the case has no step of a name.
     """
     replay = declaration.replay
     assert replay is not None

@@ -53,7 +53,7 @@ def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
 
 @contextmanager
 def _unusable_told() -> Iterator[None]:
-    """Say what is wrong with a record that cannot be read or shown; raises Complaint."""
+    """Say what is wrong with a record that cannot be read or shown; raises CommandError."""
     try:
         yield
     except BrokenRecord as error:

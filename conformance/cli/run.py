@@ -50,7 +50,7 @@ _AS_GIVEN: Final = (
 
 
 def startable(backend: str, wire: str, library: Library) -> None:
-    """Refuse a backend that names nothing that could be started; raises Complaint."""
+    """Refuse a backend that names nothing that could be started; raises CommandError."""
     if (mutant := backend.removeprefix(MUTANT)) != backend:
         known = list(library.mutants)
         if mutant not in known:
@@ -68,7 +68,7 @@ def startable(backend: str, wire: str, library: Library) -> None:
 
 
 def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
-    """The operators and machines that must be declared; raises Complaint for a name that no hello can declare."""
+    """The operators and machines that must be declared; raises CommandError for a name that no hello can declare."""
     known = library.declarable
     if "all" in names:
         return known
@@ -80,7 +80,7 @@ def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
 
 @contextmanager
 def sandboxed() -> Iterator[None]:
-    """A block that needs bubblewrap; raises Complaint where it cannot start."""
+    """A block that needs bubblewrap; raises CommandError where it cannot start."""
     try:
         yield
     except NoSandbox as error:
@@ -89,7 +89,7 @@ def sandboxed() -> Iterator[None]:
 
 
 def run_or_bad_hello(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
-    """The run, or the verdict on a backend that gave no valid hello; raises Complaint where there is no sandbox."""
+    """The run, or the verdict on a backend that gave no valid hello; raises CommandError where there is no sandbox."""
     try:
         with sandboxed(), shown_progress(options.backend) as progress:
             return run_trial(library, corpus, options, progress)
@@ -147,7 +147,7 @@ def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bo
 
 
 def _print_checks(library: Library, corpus: Corpus, runs: Sequence[RunOptions]) -> int:
-    """Print the ids of the selected checks; raises Complaint where there are none."""
+    """Print the ids of the selected checks; raises CommandError where there are none."""
     found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options, NoProgress())})
     if not found:
         hint = _meant(library, corpus, runs[0]) or "`tally run --list` prints the ids of all"

@@ -49,7 +49,7 @@ class Located:
 
 
 def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
-    """The sequence of an operator or of the machine of an operation; raises Complaint."""
+    """The sequence of an operator or of the machine of an operation; raises CommandError."""
     contract = library.contracts[operator]
     name = operator if contract.machine is None else contract.machine.name
     found = library.sequences.get(name)
@@ -61,7 +61,7 @@ def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
 
 
 def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
-    """The frozen case that a sequence begins with; raises Complaint."""
+    """The frozen case that a sequence begins with; raises CommandError."""
     try:
         return corpus.find(declaration.case)
     except KeyError:
@@ -72,7 +72,7 @@ def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
 
 
 def beginning(case: Case) -> Inputs:
-    """The inputs of a case with which a sequence begins; raises Complaint where it is a trace."""
+    """The inputs of a case with which a sequence begins; raises CommandError where it is a trace."""
     if case.kind == "trace":
         raise CommandError(case.id, "T008", "a trace begins no sequence", "name a case of one call, or a long run")
     return case.accumulation.inputs if case.accumulation is not None else dict(expanded(case.calls[0].inputs))
@@ -109,7 +109,7 @@ class SearchedSequence:
         return isinstance(type_at(self.sequence.contract.outputs, self.sequence.declaration.values), ListOf)
 
     def at(self, position: int) -> Located:
-        """The call that gives the value of a position; raises Complaint where there is none."""
+        """The call that gives the value of a position; raises CommandError where there is none."""
         unit, extent = self.sequence.declaration.unit, self.extent
         place = f"--position {position}"
         if not extent.start <= position < extent.length:
@@ -184,7 +184,7 @@ def _unasked(boundary: BisectionResult) -> list[Fact]:
 
 
 def sequence_over(library: Library, operator: str, base: Inputs, pair: BackendPair) -> SearchedSequence:
-    """The sequence of an operator over some inputs; raises Complaint, MalformedContract."""
+    """The sequence of an operator over some inputs; raises CommandError, MalformedContract."""
     sequence = call_sequence(declared_sequence(library, operator), library)
     pair.required(operator)
     native = pair.native(operator, base)

@@ -60,7 +60,7 @@ def use_suite(suite: Suite) -> None:
 
 
 def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
-    """The values of [run] by the names of the parameters; raises Complaint for one that the option refuses."""
+    """The values of [run] by the names of the parameters; raises CommandError for one that the option refuses."""
     by_option = {option: one for one in context.command.params for option in one.opts}
     found: dict[str, object] = {}
     for key, setting in suite.run.items():
@@ -76,7 +76,7 @@ def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
 
 
 def specification() -> Library:
-    """Every contract, type, error, requirement and ruling; raises MalformedContract, Complaint."""
+    """Every contract, type, error, requirement and ruling; raises MalformedContract, CommandError."""
     from conformance.contract.cache import digest_of_texts, open_cache
     from conformance.contract.lazy import files_digest
     from conformance.contract.library import load_library
@@ -117,7 +117,7 @@ def _require_usable(library: Library) -> None:
 
 
 def contract_named(library: Library, operator: str) -> Contract:
-    """The contract of an operator by its name or the end of it; raises Complaint."""
+    """The contract of an operator by its name or the end of it; raises CommandError."""
     names = sorted(library.contracts)
     found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
     if len(found) == 1:
@@ -127,7 +127,7 @@ def contract_named(library: Library, operator: str) -> Contract:
 
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
-    """The corpus, every digest verified; raises CorruptedCorpus, and Complaint for fewer than `least` cases."""
+    """The corpus, every digest verified; raises CorruptedCorpus, and CommandError for fewer than `least` cases."""
     from conformance.vectors.corpus import load_corpus
 
     corpus = load_corpus(library.suite)

@@ -92,11 +92,11 @@ def open_cache(room: str = ROOMS[-1]) -> Cache:
 
 def cache_folder() -> Path | None:
     """The folder of the cache; None where it is switched off or there is no home folder."""
-    wish = os.environ.get("TALLY_CACHE", "")
-    if wish == "off":
+    chosen = os.environ.get("TALLY_CACHE", "")
+    if chosen == "off":
         return None
-    if wish:
-        return Path(wish).absolute()
+    if chosen:
+        return Path(chosen).absolute()
     try:
         base = os.environ.get("XDG_CACHE_HOME", "")
         return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "tallystick"

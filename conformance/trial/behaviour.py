@@ -37,24 +37,24 @@ APART: Final = "of two handles that were given the same steps by turns, the seco
 def in_alternation(first: Talk[Transcript], second: Talk[Transcript]) -> Talk[tuple[Transcript, Transcript]]:
     """Two walks in one process, one call of the first after one of the second; they restart it together."""
     walks, found = [first, second], dict[int, Transcript]()
-    wishes: dict[int, Sequence[Call] | RestartRequest] = {}
+    requests: dict[int, Sequence[Call] | RestartRequest] = {}
 
     def go_on(k: int, outcomes: Any) -> None:
-        wishes.pop(k, None)
+        requests.pop(k, None)
         try:
-            wishes[k] = walks[k].send(outcomes)
+            requests[k] = walks[k].send(outcomes)
         except StopIteration as end:
             found[k] = end.value
 
     for k in range(2):
         go_on(k, None)
-    while wishes:
+    while requests:
         for k in range(2):
-            if not isinstance(wish := wishes.get(k, RESTART), RestartRequest):
-                go_on(k, (yield wish))
-        if wishes and all(isinstance(wish, RestartRequest) for wish in wishes.values()):
+            if not isinstance(request := requests.get(k, RESTART), RestartRequest):
+                go_on(k, (yield request))
+        if requests and all(isinstance(request, RestartRequest) for request in requests.values()):
             yield RESTART
-            for k in list(wishes):
+            for k in list(requests):
                 go_on(k, [])
     return found[0], found[1]
 

@@ -198,9 +198,9 @@ def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> 
 
 def _without_restarts(talk: Talk[T]) -> Talk[T]:
     try:
-        wish = next(talk)
+        request = next(talk)
         while True:
-            wish = talk.send([] if isinstance(wish, RestartRequest) else (yield wish))
+            request = talk.send([] if isinstance(request, RestartRequest) else (yield request))
     except StopIteration as end:
         finding: T = end.value
         return finding

@@ -53,16 +53,16 @@ def spoilt(talk: LawTalk, wrong: Wrong) -> Generator[Sequence[Call], Sequence[Ou
     outcomes: Any = None
     while True:
         try:
-            wish = talk.send(outcomes)
+            request = talk.send(outcomes)
         except StopIteration:
             return ""
         except LawBroken as broken:
             return broken.message
-        if isinstance(wish, RestartRequest):
+        if isinstance(request, RestartRequest):
             wrong, outcomes = wrong.fresh(), []
             continue
-        came = yield [_rewritten(call, wrong) for call in wish]
-        outcomes = [_spoilt_outcome(call, outcome, wrong) for call, outcome in zip(wish, came, strict=True)]
+        came = yield [_rewritten(call, wrong) for call in request]
+        outcomes = [_spoilt_outcome(call, outcome, wrong) for call, outcome in zip(request, came, strict=True)]
 
 
 def _rewritten(call: Call, wrong: Wrong) -> Call:
