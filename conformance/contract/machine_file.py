@@ -6,9 +6,10 @@ It imports no expression engine: a worker process reads signatures from these so
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from conformance.contract.companions import VALUES
 from conformance.contract.source import Position, Source, ValuePath
 
 OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle that is not open
@@ -69,7 +70,8 @@ def _whole(file: _File) -> Source:
         value[key] = {}
     if "handle" in body:
         value["handle"], places[("handle",)] = body["handle"], ("handle",)
-    return _part(file, {**_ABSENT, **value}, places)
+    whole = _part(file, {**_ABSENT, **value}, places)
+    return replace(whole, keys={**whole.keys, **dict(file.keys.get((VALUES,), ()))})
 
 
 def _method(file: _File, name: str) -> Source:

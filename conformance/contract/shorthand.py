@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.canonical import value_item, wire_value
-from conformance.contract.companions import VALUES
+from conformance.contract.companions import SHARED, VALUES
 from conformance.contract.source import MAX_NESTING, MAX_VALUES, MalformedContract, Position, Problem, Source, ValuePath
 from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
@@ -34,7 +35,8 @@ _NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs",
 def written_out(source: Source) -> Source:
     """The source with every short form replaced by its value, and without `values`; raises MalformedContract.
 
-    What a form takes over whole, by `like` or `join`, keeps the positions it has in the file.
+    What a form takes over whole, by `like` or `join`, keeps the positions it has in the file. Of `values` the keys of
+    those remain that nothing uses (L109), but for the shared ones, which another contract may use.
     """
     if not isinstance(source.value, dict):
         return source
@@ -44,7 +46,12 @@ def written_out(source: Source) -> Source:
     writer = _Writer(source)
     value = {key: writer.out(part, (key,), (key,)) for key, part in source.value.items() if key != VALUES}
     places = {(): source.at(()), **writer.values}
-    return with_named_steps(replace(source, value=value, values=places, keys=writer.keys))
+    unused: dict[ValuePath, Position] = {
+        path: source.keys[path]
+        for path in ((VALUES, name) for name in writer.named.keys() - writer.used)
+        if Path(source.keys[path].file).name != SHARED
+    }
+    return with_named_steps(replace(source, value=value, values=places, keys={**writer.keys, **unused}))
 
 
 class _Refused(Exception):
@@ -60,6 +67,7 @@ class _Writer:
         self.values: dict[ValuePath, Position] = {}
         self.keys: dict[ValuePath, Position] = {}
         self.under_way: list[str] = []
+        self.used: set[str] = set()
         self.given: Mapping[str, Any] = {}  # what the `like` that is written out gives to the value that it names
         self.used_at: ValuePath = ()  # where the named value that is written out is used
         self.count = 0
@@ -238,6 +246,7 @@ class _Writer:
         outer = self.given, self.used_at
         self.given, self.used_at = given or {}, at
         self.under_way.append(name)
+        self.used.add(name)
         value = self.out(self.named[name], (VALUES, name), to)
         self.under_way.pop()
         self.given, self.used_at = outer

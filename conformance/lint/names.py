@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from conformance.contract.companions import VALUES
 from conformance.contract.engine import variables_of
 from conformance.contract.family import Mutant, Ruling
 from conformance.contract.library import Library
@@ -218,7 +219,7 @@ def _misplaced(subject: LintTarget, contract: Contract, hint: str) -> Iterator[F
 
 @contract_rule("L109", "names-used", "warning")
 def names_used(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Every base and every let of a contract is used somewhere."""
+    """Every base, every let and every named value of a contract is used somewhere."""
     named, used = _named_bases(contract, subject), _names_in(contract)
     for name in contract.bases:
         if name not in named:
@@ -226,6 +227,9 @@ def names_used(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     for name in contract.source.value.get("let", {}):
         if name not in used:
             yield contract.source.key_at(("let", name)), f"nothing uses let {name!r}", _USE
+    for path, position in contract.source.keys.items():
+        if path[0] == VALUES:
+            yield position, f"nothing uses the value {path[1]!r}", _USE
 
 
 _USE: Final = "use it or remove it"

@@ -280,4 +280,9 @@ TABLE = [
         "ix\n"
         "    hint: add one of limit with grow, cases, trace, chain, accumulate, axis, matrix",
     ),
+    (
+        "value-left", C, "vectors:\n", "values:\n  left: [1, 2]\nvectors:\n",
+        "C:34:3: L109 nothing uses the value 'left'\n"
+        "    hint: use it or remove it",
+    ),
 ]  # fmt: skip

@@ -225,3 +225,14 @@ def test_no_line_of_a_contract_is_longer_than_400_letters() -> None:
         f"{file.name}:{k}" for file in files for k, line in enumerate(file.open(encoding="utf-8"), 1) if len(line) > 401
     ]
     assert long == []
+
+
+def test_a_named_value_that_nothing_uses_is_remembered_with_its_place() -> None:
+    text = "values:\n  used: [1]\n  left: [2]\n  round: {like: round}\nhere: {like: used}\n"
+    keys = written_out(parse(text, "x.yaml")).keys
+    assert {path: at.line for path, at in keys.items() if path[0] == "values"} == {
+        ("values", "left"): 3,
+        ("values", "round"): 4,
+    }
+    shared = with_shared(parse("here: 1\n", "x.yaml"), parse(text.partition("here")[0], "a/values.yaml"))
+    assert set(written_out(shared).keys) == {("here",)}
