@@ -111,7 +111,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     One trivial backend stands for all. The measuring is done in this process, because a child would take what it knows
     with it.
     """
-    monkeypatch.setattr(conformance.cli.mutants, "apart", lambda work, progress: work(progress))
+    monkeypatch.setattr(conformance.cli.mutants, "in_child_process", lambda work, progress: work(progress))
     monkeypatch.setattr(conformance.trial.floor, "TRIVIAL", TRIVIAL[:1])
     for name in ("measure_matrix", "measure_floor"):
         monkeypatch.setattr(conformance.cli.mutants, name, _once(getattr(conformance.cli.mutants, name)))

@@ -69,7 +69,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(trial, "attempt", noted)
     # What a child process was asked is not seen here.
     monkeypatch.setattr(command, "Forked", ThreadPoolExecutor)
-    monkeypatch.setattr(command, "apart", lambda work, progress: work(progress))
+    monkeypatch.setattr(command, "in_child_process", lambda work, progress: work(progress))
     return found
 
 
