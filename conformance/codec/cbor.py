@@ -49,6 +49,15 @@ class Float:
         """The float's value."""
         return float(struct.unpack({2: ">e", 4: ">f", 8: ">d"}[self.width], self.bits)[0])
 
+    @property
+    def wide(self) -> bytes:
+        """The bits of the same float in 8 bytes; a NaN keeps its sign and its payload, which `struct` may change."""
+        if not math.isnan(self.number):
+            return struct.pack(">d", self.number)
+        bits, significand = int.from_bytes(self.bits), {2: 10, 4: 23, 8: 52}[self.width]
+        sign, payload = bits >> (8 * self.width - 1), bits & ((1 << significand) - 1)
+        return (sign << 63 | 0x7FF << 52 | payload << (52 - significand)).to_bytes(8)
+
 
 @dataclass(frozen=True, slots=True)
 class Tagged:

@@ -51,8 +51,7 @@ def from_native(value: Any) -> Any:
         case float():
             return {"float": struct.pack(">d", value).hex()}
         case Float():
-            bits = value.bits if value.width == 8 else struct.pack(">d", value.number)
-            return {"float": bits.hex()}
+            return {"float": value.wide.hex()}
         case str():
             return {"text": text(value)}
         case bytes() | bytearray():

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.codec.cbor import Float
 from conformance.codec.form import form_of
 from conformance.codec.framing import DIALECTS, Dialect
 from conformance.codec.native import NoWireForm, native_form
 from conformance.codec.scalar import IllTyped
+from conformance.codec.selfdescribing import from_native
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.types_and_values import self_describing, typed_values, types
 
@@ -184,3 +186,23 @@ def test_tensors_are_arrays_of_their_own(dialect: Dialect) -> None:
     assert array.dtype == np.float32
     assert (array == value).all()
     array[0, 0] = 9
+
+
+@pytest.mark.parametrize(
+    ("width", "bits", "wide"),
+    [
+        (2, "3e00", "3ff8000000000000"),
+        (2, "8001", "be70000000000000"),
+        (2, "7e00", "7ff8000000000000"),
+        (2, "fe01", "fff8040000000000"),
+        (2, "7c01", "7ff0040000000000"),
+        (4, "7f800001", "7ff0000020000000"),
+        (4, "ffc00000", "fff8000000000000"),
+        (4, "ff800000", "fff0000000000000"),
+        (8, "7ff0000000000001", "7ff0000000000001"),
+    ],
+)
+def test_a_short_float_of_a_value_is_the_same_number_and_a_nan_keeps_its_payload(
+    width: int, bits: str, wide: str
+) -> None:
+    assert from_native(Float(width, bytes.fromhex(bits))) == {"float": wide}
