@@ -35,8 +35,8 @@ _NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs",
 def written_out(source: Source) -> Source:
     """The source with every short form replaced by its value, and without `values`; raises MalformedContract.
 
-    What a form takes over whole, by `like` or `join`, keeps the positions it has in the file. Of `values` the keys of
-    those remain that nothing uses (L109), but for the shared ones, which another contract may use.
+    What a form takes over whole, by `like` or `join`, keeps the positions it has in the file. The key of a named value
+    that nothing uses keeps its position, for L109; shared values do not, as another contract may use them.
     """
     if not isinstance(source.value, dict):
         return source
@@ -48,7 +48,7 @@ def written_out(source: Source) -> Source:
     places = {(): source.at(()), **writer.values}
     unused: dict[ValuePath, Position] = {
         path: source.keys[path]
-        for path in ((VALUES, name) for name in writer.named.keys() - writer.used)
+        for path in ((VALUES, name) for name in writer.named if name not in writer.used)
         if Path(source.keys[path].file).name != SHARED
     }
     return with_named_steps(replace(source, value=value, values=places, keys={**writer.keys, **unused}))

@@ -130,8 +130,8 @@ class _Reader:
 
     def step(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         if "repeat" in step:
-            for key in step.keys() - {"repeat", "from"}:
-                hint = "beside it may be from; what is in its steps is set there"
+            if (key := next((key for key in step if key not in ("repeat", "from")), None)) is not None:
+                hint = "only `from` may be beside it; set values in the steps that it repeats"
                 raise MalformedContract([self.source.problem((*at, key), "C018", f"{key!r:.60} beside repeat", hint)])
             return cast(Mapping[str, Any], self.trace(step, at))
         patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]

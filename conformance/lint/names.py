@@ -228,7 +228,7 @@ def names_used(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
         if name not in used:
             yield contract.source.key_at(("let", name)), f"nothing uses let {name!r}", _USE
     for path, position in contract.source.keys.items():
-        if path[0] == VALUES:
+        if path[:1] == (VALUES,):
             yield position, f"nothing uses the value {path[1]!r}", _USE
 
 
