@@ -221,11 +221,11 @@ class Checks(pytest.Collector):
 
     def __init__(self, *, process: CheckProcess, checks: Sequence[Check], options: RunOptions, **given: object) -> None:
         super().__init__(**given)  # type: ignore[arg-type]
-        self._bench, self._checks, self._expected = process, checks, options.expected_failures
+        self._process, self._checks, self._expected = process, checks, options.expected_failures
 
     def collect(self) -> list[CheckItem]:
         """An item for each."""
-        given = {"process": self._bench, "expected": self._expected}
+        given = {"process": self._process, "expected": self._expected}
         return [CheckItem.from_parent(self, name=one.id, nodeid=one.id, check=one, **given) for one in self._checks]
 
     def __repr__(self) -> str:
@@ -241,7 +241,7 @@ class CheckItem(pytest.Item):
         from fnmatch import fnmatchcase
 
         super().__init__(**given)  # type: ignore[arg-type]
-        self._bench, self.check = process, check
+        self._process, self.check = process, check
         self._judged: CheckVerdict | None = None
         self.user_properties += [("requirement", id_) for id_ in check.requirements]
         for entry in expected:
@@ -250,7 +250,7 @@ class CheckItem(pytest.Item):
 
     def setup(self) -> None:
         """Try the check; what could not be judged is an error here."""
-        self._judged = self._bench.judge(self.check.id)
+        self._judged = self._process.judge(self.check.id)
         if self._judged.verdict == "error":
             self._fail(self._judged)
 

@@ -160,12 +160,12 @@ def test_a_child_that_failed_before_it_was_asked_says_why() -> None:
         raise BackendNotFound("no such program")
 
     before = set(multiprocessing.active_children())
-    partner = WorkerProcess(refused)
+    worker = WorkerProcess(refused)
     while set(multiprocessing.active_children()) - before:
         time.sleep(0.01)
     with pytest.raises(BackendNotFound, match="no such program"):
-        partner.ask("")
-    partner.close()
+        worker.ask("")
+    worker.close()
 
 
 @pytest.fixture
