@@ -113,7 +113,7 @@ class _Trials:
         found: dict[str, tuple[Check, Judge]] = {}
         for trial in self._plan.trials:
             for check in trial.checks:
-                found[check.id] = (check, partial(self._tried, trial))
+                found[check.id] = (check, partial(self._results_of, trial))
         for fuzzing in self._plan.fuzzed:
             found[fuzzing.check.id] = (fuzzing.check, partial(self._fuzzed, fuzzing))
         return {id_: found[id_] for id_ in sorted(found)}
@@ -151,7 +151,7 @@ class _Trials:
         stderr = self._driver.stderr_tail.decode("utf-8", "replace").strip()
         return Result(check, Verdict.ERROR, outcome_name(error.lost), message=f"{said}\n{stderr}".strip())
 
-    def _tried(self, trial: Trial, hello: Hello) -> Sequence[Result]:
+    def _results_of(self, trial: Trial, hello: Hello) -> Sequence[Result]:
         if trial.operator not in hello.operators:
             return [Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks]
         (finished,) = self._driver.run([trial.conversation], lasting=True)

@@ -68,14 +68,14 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     backend = _setting(config, _BACKEND)
     if not backend:
         return []
-    left_out = "" if _wanted(config) else "; no check is collected beside the files that are named"
+    left_out = "" if _collects_checks(config) else "; no check is collected beside the files that are named"
     return [f"tally backend: {backend}{left_out}"]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """With pytest-xdist, look for what the user did wrong before the workers do: what they say of it is lost."""
     config = session.config
-    if _setting(config, _BACKEND) and _wanted(config) and config.pluginmanager.hasplugin("dsession"):
+    if _setting(config, _BACKEND) and _collects_checks(config) and config.pluginmanager.hasplugin("dsession"):
         _collected(config)[0].close()
         del config.stash[_PROCESS]
 
@@ -83,7 +83,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add an item for every check of the profile that is declared, before -k chooses among them."""
-    if not _setting(config, _BACKEND) or not _wanted(config):
+    if not _setting(config, _BACKEND) or not _collects_checks(config):
         return
     process, options, found = _collected(config)
     chosen = _named_checks(config.stash.get(_NAMED, ()), found)
@@ -143,7 +143,7 @@ def _is_path(argument: str, config: pytest.Config) -> bool:
     return bool(config.getoption("pyargs")) or os.path.lexists(place)
 
 
-def _wanted(config: pytest.Config) -> bool:
+def _collects_checks(config: pytest.Config) -> bool:
     """Whether checks are collected: not where only files are named, unless the command line names the backend too."""
     if config.args_source is not pytest.Config.ArgsSource.ARGS or config.stash.get(_NAMED, ()):
         return True

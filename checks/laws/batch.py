@@ -53,7 +53,7 @@ def _in_tens(chosen: Axes) -> Iterator[tuple[str, Point]]:
         yield slug({"inputs": numbers}), {"numbers": numbers}
 
 
-def _each(draw: Draw, relation: Relation, tools: Tools, numbers: Sequence[int]) -> LawTalk:
+def _for_each_input(draw: Draw, relation: Relation, tools: Tools, numbers: Sequence[int]) -> LawTalk:
     for number in numbers:
         inputs = draw(Random(f"batch law {number}"))  # noqa: S311
         yield from relation(tools, inputs, f"input {number}")
@@ -61,7 +61,7 @@ def _each(draw: Draw, relation: Relation, tools: Tools, numbers: Sequence[int]) 
 
 def derived(name: str, relation: Relation, draw: Draw = whole) -> Law:
     """A law of a relation in each of so many derived inputs."""
-    return Law(name, partial(_each, draw, relation), {"inputs": 40}, _in_tens)
+    return Law(name, partial(_for_each_input, draw, relation), {"inputs": 40}, _in_tens)
 
 
 def must_be_alike(expected: Array, actual: Array, what: str, call: Call) -> None:

@@ -184,7 +184,7 @@ def _canonical_nesting(tools: Tools, levels: int, kind: str) -> LawTalk:
 
 def _canonical_strictness(tools: Tools, item: int) -> LawTalk:
     _, encoded = yield from tools.ask_one(ENCODE, {"item": _item(f"item {item}")})
-    near = _near(encoded["canonical"])
+    near = _damaged_copies(encoded["canonical"])
     calls = [tools.call(VALIDATE, {"candidate": candidate}) for candidate in near]
     answers = yield from tools.ask(calls)
     for candidate, call, answer in zip(near, calls, answers, strict=True):
@@ -195,7 +195,7 @@ def _canonical_strictness(tools: Tools, item: int) -> LawTalk:
             must(answer["offset"] <= len(candidate), "the offset lies behind the bytes", call)
 
 
-def _near(data: bytes) -> list[bytes]:
+def _damaged_copies(data: bytes) -> list[bytes]:
     """Every bit flipped, every byte left out, every beginning, and one byte more."""
     places = range(len(data))
     flipped = [data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :] for at in places for bit in range(8)]
@@ -234,7 +234,7 @@ def _hash(preimage: Any) -> bytes:
     return sha256(encode_canonical(preimage)).digest()
 
 
-def _written(tools: Tools, root: Path) -> Asking[Native]:
+def _write_and_read(tools: Tools, root: Path) -> Asking[Native]:
     """Write the container, read it back, and return the inputs of a read that names its full hash."""
     place = {"root": str(root), "name": "c"}
     manifest = {"dataset_snapshot_id": "snapshot", "artifact_index_hash": bytes(32)}
@@ -251,7 +251,7 @@ def _written(tools: Tools, root: Path) -> Asking[Native]:
 def _container_damage(tools: Tools, mask: int, kind: str) -> LawTalk:
     """Every byte flipped, or files moved about."""
     with law_root() as root:
-        reading = tools.call(READ, (yield from _written(tools, root)))
+        reading = tools.call(READ, (yield from _write_and_read(tools, root)))
         damages = _flip_bytes(root / "c", mask) if kind == "bytes" else _move_files(root)
         for _ in damages:
             yield from tools.ask_refused([reading])

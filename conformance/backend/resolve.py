@@ -66,7 +66,7 @@ def _command(text: str, suite: Suite, wire: str, same_process: bool) -> BackendC
         return _mutant(text, suite, wire)
     if text.startswith("python:"):
         return _worker(text, text, suite, wire, same_process)
-    arguments = _split(text)
+    arguments = _split_command(text)
     if shutil.which(arguments[0]) is None:
         if Path(arguments[0]).is_file():
             raise BackendNotFound(f"{arguments[0]!r} is a file that cannot be executed; name the interpreter before it")
@@ -82,7 +82,7 @@ def _declared(text: str, command: str, suite: Suite, wire: str, folder: Path) ->
     """A command of the suite's `tally.toml`, started in `folder`; `python` is the interpreter that runs this."""
     if command.startswith("python:"):
         return replace(_worker(text, command, suite, wire), folder=folder)
-    first, *rest = _split(command)
+    first, *rest = _split_command(command)
     if first == "python":
         first = sys.executable
     elif "/" in first:
@@ -97,7 +97,7 @@ def _mutant(text: str, suite: Suite, wire: str) -> BackendCommand:
     id_, ways = text.removeprefix(MUTANT), suite.mutants
     if ways.command:
         # A word of the command takes the id whole, whatever is in it.
-        first, *rest = (word.replace("{id}", id_) for word in _split(ways.command))
+        first, *rest = (word.replace("{id}", id_) for word in _split_command(ways.command))
         command = _declared(text, shlex.join([first, *rest]), suite, wire, suite.root)
         return replace(command, environment={"TALLY_SPEC_DIR": str(suite.spec), **command.environment})
     if not ways.folder:
@@ -137,7 +137,7 @@ def _worker(text: str, target: str, suite: Suite, wire: str, same_process: bool 
     return BackendCommand(text, worker, environment, named if same_process else "")
 
 
-def _split(command: str) -> tuple[str, ...]:
+def _split_command(command: str) -> tuple[str, ...]:
     try:
         arguments = tuple(shlex.split(command))
     except ValueError as error:

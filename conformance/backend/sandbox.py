@@ -82,7 +82,7 @@ class Sandbox:
         bwrap = require_bwrap()
         started = self.inside(command)
         here = command.folder or Path.cwd()
-        options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(self._shown(command)[0])]
+        options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(self._bindings(command)[0])]
         # Last, because binding makes folders in it.
         options += ["--bind", self.roots, self.roots, "--dir", here, "--remount-ro", "/", "--chdir", here, "--clearenv"]
         for name, value in sorted(started.environment.items()):
@@ -91,7 +91,7 @@ class Sandbox:
 
     def inside(self, command: BackendCommand) -> BackendCommand:
         """The command that bubblewrap starts, with all of its environment."""
-        _, environment, arguments = self._shown(command)
+        _, environment, arguments = self._bindings(command)
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         own = {name: command.environment[name] for name in _OWN if name in command.environment}
         known = {"PATH": os.defpath, **kept, **own, "HOME": "/tmp", "TMPDIR": "/tmp", **environment}  # noqa: S108
@@ -104,7 +104,7 @@ class Sandbox:
         names = b"".join(os.fsencode(file.absolute()) + b"\n" for file in files)
         return subprocess.run(tried, input=names, capture_output=True, timeout=_PROBE, check=False).returncode == 0
 
-    def _shown(self, command: BackendCommand) -> tuple[dict[Path, Path], dict[str, str], Sequence[str]]:
+    def _bindings(self, command: BackendCommand) -> tuple[dict[Path, Path], dict[str, str], Sequence[str]]:
         """What is bound besides the system, by its place inside; more environment; the arguments."""
         shown = {path: path for path in (*self.read, *_prefixes(command.arguments[0]))}
         here, arguments = command.folder or Path.cwd(), command.arguments

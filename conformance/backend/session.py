@@ -246,10 +246,10 @@ class Session:
                 "error": {
                     "code": self._signatures.number(code),
                     "message": code,
-                    "data": _sent(forms.failure, data, method, "failure record"),
+                    "data": _wire_value(forms.failure, data, method, "failure record"),
                 }
             }
-        return {"result": _sent(forms.outputs, result, method, "result")}
+        return {"result": _wire_value(forms.outputs, result, method, "result")}
 
     def _compile(self, method: str) -> _Forms:
         types = self._signatures[method]
@@ -257,7 +257,7 @@ class Session:
         return self._forms.setdefault(method, _Forms(*forms))
 
 
-def _sent(form: NativeForm, value: Any, method: str, what: str) -> Any:
+def _wire_value(form: NativeForm, value: Any, method: str, what: str) -> Any:
     try:
         return form.write(value)
     except NoWireForm as error:

@@ -68,7 +68,7 @@ def _applicable(
             say(f"{plan.id}: not applicable to {options.backend}, which does not declare {missing}")
 
 
-def _tried(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) -> tuple[CrashReport | None, int]:
+def _try_plan(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) -> tuple[CrashReport | None, int]:
     place = f"{plan.id} ({options.backend})"
     try:
         with shown_progress(plan.id) as progress:
@@ -233,7 +233,7 @@ def command(
         operators = _operators(options, codebook)
         options = replace(options, declared=operators)
         for plan in _applicable(chosen, options, operators):
-            report, status = _tried(plan, codebook, options)
+            report, status = _try_plan(plan, codebook, options)
             statuses.append(status)
             if report is not None:
                 reports.append(report)

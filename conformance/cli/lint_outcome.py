@@ -32,14 +32,14 @@ class LintResult:
 
 def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> LintResult:
     """All findings about a library and its corpus, made now or in an earlier command over the same files."""
-    made_from = _made_from(library, corpus, with_evidence)
-    if (known := _known(made_from)) is not None:
+    made_from = _sources_digest(library, corpus, with_evidence)
+    if (known := _cached_result(made_from)) is not None:
         return known
     from conformance.cli.lint import lint_result
 
     outcome = lint_result(library, corpus, with_evidence)
     findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
-    if _made_from(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
+    if _sources_digest(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
         open_cache().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
     return outcome
 
@@ -47,7 +47,9 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
     """Check the contracts before a run; raises CommandError where lint finds anything."""
     # `tally lint` applies the same rules and more.
-    if (known := _known(_made_from(library, corpus, with_evidence=True))) is not None and not known.findings:
+    if (
+        known := _cached_result(_sources_digest(library, corpus, with_evidence=True))
+    ) is not None and not known.findings:
         return
     if found := outcome_of(library, corpus, with_evidence=False).findings:
         from conformance.lint.output import as_text
@@ -57,7 +59,7 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
         raise CommandError("spec", "T010", message, hint, extra=as_text(found[:5]))
 
 
-def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
+def _sources_digest(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     """The digest of everything that a rule can look at; empty where the library or the corpus is not of files."""
     contracts, cases = files_digest(library.contracts), files_digest(corpus.cases)
     if not contracts or not cases:
@@ -75,7 +77,7 @@ def _made_from(library: Library, corpus: Corpus, with_evidence: bool) -> str:
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
 
 
-def _known(made_from: str) -> LintResult | None:
+def _cached_result(made_from: str) -> LintResult | None:
     """What an earlier command found in the same files; None where there was none."""
     plain = open_cache().get("lint", made_from)
     return None if plain is MISSING else _from_plain(plain)

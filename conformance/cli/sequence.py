@@ -143,7 +143,7 @@ class SearchedSequence:
 
         count = self.extent.calls
         boundary = searched_in_order(count, first_of) if every else searched_by_halves(count, differs)
-        facts = [_asked(boundary, every)]
+        facts = [_search_fact(boundary, every)]
         if boundary.differs is None:
             said = f"all {len(boundary.asked)} calls that were asked agree"
             return [*facts, Fact("found", said), *_unasked(boundary)]
@@ -166,7 +166,7 @@ class SearchedSequence:
         return int(number) if number.isdigit() and number != parted.path else None
 
 
-def _asked(boundary: BisectionResult, every: bool) -> Fact:
+def _search_fact(boundary: BisectionResult, every: bool) -> Fact:
     named = ", ".join(str(call + 1) for call in boundary.asked[:_NAMED])
     more = ", ..." if len(boundary.asked) > _NAMED else ""
     how = "in order" if every else "by bisection"

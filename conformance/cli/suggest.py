@@ -92,7 +92,7 @@ def _machine_page(contract: Contract, library: Library, codebook: Codebook, froz
     writer = _Writer(whole, {}, page)
     steps = [trace_of(one.program, whole, codebook) for one in found]
     asked = [_question(whole, str(k), *some) for k, some in enumerate(steps)]
-    for one, some, said in zip(found, steps, _said(asked, codebook), strict=True):
+    for one, some, said in zip(found, steps, _freeze_problems(asked, codebook), strict=True):
         short = one.operator.removeprefix(f"{whole.operator}.")
         if said:
             page.left.append(f"{short}: {one.shows[0].what}: {said}")
@@ -151,14 +151,14 @@ def _that_freeze(
 ) -> Iterator[tuple[int, Suggestion]]:
     """The suggestions that a build would freeze: the reference answers them as the contract says."""
     questions = [_question(contract, str(k), _call(contract, wires[k])) for k in range(len(found))]
-    for k, (one, said) in enumerate(zip(found, _said(questions, codebook), strict=True)):
+    for k, (one, said) in enumerate(zip(found, _freeze_problems(questions, codebook), strict=True)):
         if said:
             page.left.append(f"{one.shows[0].what}: {said}")
         else:
             yield k, one
 
 
-def _said(questions: Sequence[Question], codebook: Codebook) -> Iterator[str]:
+def _freeze_problems(questions: Sequence[Question], codebook: Codebook) -> Iterator[str]:
     """Why a build would not freeze each of these questions; empty where it would."""
     problems = freeze(questions, codebook).problems if questions else ()
     for id_ in [question.id for question in questions]:

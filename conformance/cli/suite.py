@@ -28,12 +28,12 @@ def offer_suite(command: click.Command) -> None:
     """Give a command the option --suite."""
     if command.name not in _LEFT_ALONE and all("--suite" not in one.opts for one in command.params):
         option = click.Option(
-            ["--suite"], metavar="DIR", help=_HELP, expose_value=False, is_eager=True, callback=_remembered
+            ["--suite"], metavar="DIR", help=_HELP, expose_value=False, is_eager=True, callback=_remember_suite
         )
         command.params.append(option)
 
 
-def _remembered(context: click.Context, _: click.Parameter, value: str | None) -> None:
+def _remember_suite(context: click.Context, _: click.Parameter, value: str | None) -> None:
     context.meta[_NAMED] = value or ""
     if context.command.name == "run":
         context.default_map = _defaults(context, current_suite(context))

@@ -114,13 +114,15 @@ def command(
     if replay and not faults and not gone:
         assert backend is not None
         assert artifact is not None
-        options = _again(statement, backend, sandbox or statement.sandbox, readable, jobs)
+        options = _replay_options(statement, backend, sandbox or statement.sandbox, readable, jobs)
         faults += _replayed(statement, options, artifact, artifact_text or "")
     _print(evidence, statement, signer, policy, artifact, faults, gone)
     return NOT_VALID if faults or gone else VALID
 
 
-def _again(statement: Statement, backend: str, sandbox: str, readable: Sequence[Path], jobs: int) -> RunOptions:
+def _replay_options(
+    statement: Statement, backend: str, sandbox: str, readable: Sequence[Path], jobs: int
+) -> RunOptions:
     """What a second run from the same nonce is asked to do."""
     return RunOptions(
         backend=backend,

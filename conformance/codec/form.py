@@ -126,7 +126,7 @@ def _list(item: Type) -> Form:
     inner = form_of(item)
     narrow = isinstance(item, Scalar) and item.name in ("uint32", "uint64")
     wide = isinstance(item, Scalar) and item.name in WIDE
-    check_each, from_native_each, from_cbor_each = map(_each, (inner.check, inner.from_native, inner.from_cbor))
+    check_each, from_native_each, from_cbor_each = map(_list_of, (inner.check, inner.from_native, inner.from_cbor))
 
     def check_wide(values: Any) -> Any:
         # One pass in C over the joined text; only a list that fails it is walked for the place of the mistake.
@@ -162,7 +162,7 @@ def _list(item: Type) -> Form:
     )
 
 
-def _each(convert: Convert) -> Convert:
+def _list_of(convert: Convert) -> Convert:
     def apply(values: Any) -> list[Any]:
         if type(values) is not list:
             raise IllTyped("a list", values)

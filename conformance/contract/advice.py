@@ -118,7 +118,7 @@ def _name_meant(name: str, names: Collection[str]) -> str:
 
 def _mismatch(text: str, sign: str, types: str, at: int) -> tuple[str, str]:
     """Operands of types that do not go together: the fix is a literal's suffix or a conversion."""
-    kinds = _split(types)
+    kinds = _argument_types(types)
     operator = sign.strip("_").replace("@", "").replace("_", " ").strip()
     if sign == "_[_]":
         hint = "an index is a whole number" if kinds[0].startswith("list") else "only lists and maps have parts"
@@ -147,7 +147,7 @@ def _mismatch(text: str, sign: str, types: str, at: int) -> tuple[str, str]:
 _SAME: Final = "both sides must be of one type"
 
 
-def _split(types: str) -> list[str]:
+def _argument_types(types: str) -> list[str]:
     """The types of an argument list; a comma inside brackets belongs to a type."""
     found, depth, last = [], 0, 0
     for k, letter in enumerate(types):

@@ -84,13 +84,13 @@ def _problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Prob
     for error in errors:
         if error.validator in _FORMS and tuple(error.absolute_path) in telling:
             continue  # the other one says what is wrong there
-        for problem in _told(source, error, misspelt):
+        for problem in _problems_from(source, error, misspelt):
             if str(problem) not in told:
                 told.add(str(problem))
                 yield problem
 
 
-def _told(source: Source, error: ValidationError, misspelt: set[tuple[ValuePath, str]]) -> Iterator[Problem]:
+def _problems_from(source: Source, error: ValidationError, misspelt: set[tuple[ValuePath, str]]) -> Iterator[Problem]:
     path: ValuePath = tuple(map(_step, error.absolute_path))
     where = ".".join(map(str, path)) or "the file"
     if error.validator == "required" and isinstance(error.instance, dict):
@@ -123,10 +123,10 @@ def _unknown_keys(error: ValidationError) -> Iterator[tuple[ValuePath, str, str]
         if key not in known:
             free = [name for name in known if name not in error.instance]
             path: ValuePath = tuple(map(_step, error.absolute_path))
-            yield path, key, next(iter(_alike(key, free)), "")
+            yield path, key, next(iter(_close_keys(key, free)), "")
 
 
-def _alike(key: str, known: list[str]) -> list[str]:
+def _close_keys(key: str, known: list[str]) -> list[str]:
     # A short key contains or is contained in many others, so only what is spelt almost alike counts.
     from difflib import get_close_matches
 
@@ -193,7 +193,7 @@ def _yaml(value: Any) -> str:
     return value if (plain and not value[0].isdigit()) or value == "1.0.0" else json.dumps(value, ensure_ascii=False)
 
 
-def _shown(value: Any) -> str:
+def _kind_and_text(value: Any) -> str:
     kind = next((name for name, type_ in _PYTHON if isinstance(value, type_)), "a value")
     text = json.dumps(value, ensure_ascii=False, default=str)
     return f"{kind} {text}" if len(text) <= 60 else kind
@@ -217,7 +217,9 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
         case "type":
             kinds = [str(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
             told = title or " or ".join(_KINDS.get(one, one) for one in kinds)
-            return f"{where} is {_shown(value)}, but {told} is expected", _retyped(value, kinds[0], schema) or example
+            return f"{where} is {_kind_and_text(value)}, but {told} is expected", _retyped(
+                value, kinds[0], schema
+            ) or example
         case "pattern":
             fixed = fitting(value, str(wanted))
             message = f"{where} is {value!r:.60}, but {title or 'a text of another form'} is expected"
@@ -225,12 +227,12 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
         case "propertyNames":
             return f"{value!r:.60} cannot be a name in {where}", "begin it with a letter; letters, digits and _ follow"
         case "enum" if isinstance(wanted, list):
-            near = _alike(str(value), [str(one) for one in wanted])
+            near = _close_keys(str(value), [str(one) for one in wanted])
             choices = ", ".join(_yaml(one) for one in wanted)
             hint = f"did you mean {near[0]}?" if near else f"write one of {choices}"
-            return f"{where} is {_shown(value)}, but one of {choices} is expected", hint
+            return f"{where} is {_kind_and_text(value)}, but one of {choices} is expected", hint
         case "const":
-            return f"{where} is {_shown(value)}, but only {_yaml(wanted)} is allowed", f"write {_yaml(wanted)}"
+            return f"{where} is {_kind_and_text(value)}, but only {_yaml(wanted)} is allowed", f"write {_yaml(wanted)}"
         case "minItems" | "minProperties" | "minLength":
             if isinstance(value, str | list | dict) and value:
                 unit = "letters" if isinstance(value, str) else "entries"
@@ -249,7 +251,7 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
         case "not":
             if isinstance(value, dict):
                 return f"{where} has keys that cannot be together", _PAGE
-            return f"{where} is {_shown(value)}, which says nothing", "write what is meant"
+            return f"{where} is {_kind_and_text(value)}, which says nothing", "write what is meant"
     return f"{where}: {error.message[:160]}", _PAGE
 
 
@@ -293,4 +295,4 @@ def _forms(where: str, value: Any, branches: Any) -> tuple[str, str]:
     titles = [str(one["title"]) for one in branches if isinstance(one, dict) and "title" in one]
     kinds = [_KINDS[one["type"]] for one in branches if isinstance(one, dict) and one.get("type") in _KINDS]
     told = " or ".join(titles or dict.fromkeys(kinds)) or "another form"
-    return f"{where} is {_shown(value)}, but {told} is expected", _PAGE
+    return f"{where} is {_kind_and_text(value)}, but {told} is expected", _PAGE

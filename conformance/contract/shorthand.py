@@ -218,12 +218,12 @@ class _Writer:
             raise _Refused(f"{body['like']} uses no {', '.join(sorted(unused))}", "leave it out")
         value = copy.deepcopy(self.named_value(body["like"], at, to if len(body) == 1 else None, given))
         for path in body.get("unset", ()):
-            holder, last = _reached(value, path)
+            holder, last = _parent_and_step(value, path)
             if not isinstance(holder, dict) or last not in holder:
                 raise _Refused(f"nothing is at {path!r} to unset", "name a part that is there")
             del holder[last]
         for path, part in body.get("set", {}).items():
-            holder, last = _reached(value, path)
+            holder, last = _parent_and_step(value, path)
             made = self.out(part, (*at, "set", path))
             if isinstance(holder, list) and last.isdigit() and int(last) < len(holder):
                 holder[int(last)] = made
@@ -324,7 +324,7 @@ def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
     return isinstance(name, str) and name in known
 
 
-def _reached(value: Any, path: str) -> tuple[Any, str]:
+def _parent_and_step(value: Any, path: str) -> tuple[Any, str]:
     """The map or list above the last step of a dotted path, or None, and that step; a key may have dots itself."""
     while "." in path and not (isinstance(value, dict) and path in value):
         step, _, path = path.partition(".")

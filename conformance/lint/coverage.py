@@ -141,7 +141,9 @@ def text_of(name: str, content: bytes) -> Text:
 def drift(coverage: Coverage, text: Text) -> tuple[Finding, ...]:
     """Every place of the text that is not as `coverage.yaml` has recorded it; the positions are those of the text."""
     places = _placed(coverage.passages, text.lines)
-    found = [finding for gap in _gaps(coverage.passages, places, len(text.lines)) for finding in _told(gap, text)]
+    found = [
+        finding for gap in _gaps(coverage.passages, places, len(text.lines)) for finding in _gap_findings(gap, text)
+    ]
     pairs = zip(coverage.passages, places, strict=True)
     moved = sum(place is not None and place != passage.first for passage, place in pairs)
     if text.sha256 != coverage.sha256 or moved:
@@ -154,7 +156,7 @@ def drift(coverage: Coverage, text: Text) -> tuple[Finding, ...]:
     return tuple(sorted(found))
 
 
-def _told(gap: _Gap, text: Text) -> Iterator[Finding]:
+def _gap_findings(gap: _Gap, text: Text) -> Iterator[Finding]:
     used = [line for line in range(gap.first, gap.last + 1) if text.lines[line - 1].strip()]
     lost = ", ".join(map(str, gap.lost[:3])) + (", ..." if len(gap.lost) > 3 else "")
     if gap.lost:

@@ -66,7 +66,7 @@ def _of_method(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     for name in sorted(set(method.becomes) - method.keeps):
         place = contract.source.key_at(("becomes", name))
         calls = [call for call in subject.calls(contract.operator, unsure=True) if call.result is not None]
-        judged = [call for call in calls if _judged(subject, contract, name, call)]
+        judged = [call for call in calls if _is_judgeable(subject, contract, name, call)]
         failed = next((call for call in judged if name not in (call.after or {})), None)
         if failed is not None:
             hint = "it overflows, or is no value of the variable's type"
@@ -79,7 +79,7 @@ def _of_method(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
             yield place, f"no case shows what {contract.operator} makes of {name}", hint
 
 
-def _judged(subject: LintTarget, contract: Contract, name: str, call: Any) -> bool:
+def _is_judgeable(subject: LintTarget, contract: Contract, name: str, call: Any) -> bool:
     assert contract.method is not None
     known = contract.method.needs[name] <= (call.inputs.get("state") or {}).keys()
     return known and subject.evaluator(contract).judges(contract.method.becomes[name].text, call)

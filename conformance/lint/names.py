@@ -27,7 +27,7 @@ def operators_resolve(subject: LintTarget, contract: Contract) -> Iterator[Found
         if operator not in known:
             hint = nearest(operator, sorted(known), "write its contract, or correct the name")
             yield contract.source.at(path), f"no contract for {operator}", hint
-    if contract.operator in _reached(subject, contract):
+    if contract.operator in _called_methods(subject, contract):
         message = f"{contract.operator} calls itself, directly or through another"
         yield contract.source.at(("calls",)), message, "break the cycle"
     for case in subject.cases.get(contract.operator, ()):
@@ -49,7 +49,7 @@ def _operators(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
                 yield (*group.path, "trace", k, "call"), called
 
 
-def _reached(subject: LintTarget, contract: Contract) -> set[str]:
+def _called_methods(subject: LintTarget, contract: Contract) -> set[str]:
     known = subject.library.contracts
     reached: set[str] = set()
     waiting = list(contract.calls)

@@ -186,13 +186,13 @@ class _Trial:
             if path in changed or not self.evaluator.compiles(source):
                 continue
             value = self.evaluator.expression(source).evaluate(self.evaluator.bind(call, result))
-            if value is not None and _put(result, path.split("."), value):
+            if value is not None and _replace_at(result, path.split("."), value):
                 changed.add(path)
                 progress = True
         return progress
 
 
-def _put(holder: Any, path: Sequence[str], value: Any) -> bool:
+def _replace_at(holder: Any, path: Sequence[str], value: Any) -> bool:
     for name in path[:-1]:
         holder = holder.get(name) if isinstance(holder, Mapping) else None
     if not isinstance(holder, dict) or path[-1] not in holder:

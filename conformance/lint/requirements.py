@@ -70,26 +70,26 @@ def _live(subject: LintTarget) -> frozenset[str]:
 def prose_is_prose(subject: LintTarget) -> Iterator[Found]:
     """A purpose, a `why`, a reason for an exclusion and an error message are sentences of at least three words."""
     for contract in subject.contracts:
-        yield from _judged(contract.source.at(("purpose",)), "purpose", contract.purpose, contract.operator)
+        yield from _sentence_problems(contract.source.at(("purpose",)), "purpose", contract.purpose, contract.operator)
         for refusal in contract.refuses:
             where = f"`when` of refusal {refusal.id!r}"
-            yield from _judged(refusal.position, where, refusal.when, contract.operator)
+            yield from _sentence_problems(refusal.position, where, refusal.when, contract.operator)
         yield from _groups(contract)
     for family in subject.library.requirements.values():
         passages = coverage.passages if (coverage := subject.library.coverage.get(family.family)) else ()
         entries: list[Requirement | Passage] = [*family.requirements, *passages]
         for entry in entries:
             if entry.excluded:
-                yield from _judged(entry.position, "reason for the exclusion", entry.excluded, family.seed)
+                yield from _sentence_problems(entry.position, "reason for the exclusion", entry.excluded, family.seed)
     for error in subject.library.errors.values():
-        yield from _judged(error.position, "message", error.message, error.code)
+        yield from _sentence_problems(error.position, "message", error.message, error.code)
 
 
 def _groups(contract: Contract) -> Iterator[Found]:
     said: dict[str, str] = {}
     for group in contract.groups:
         where = contract.source.at((*group.path, "why"))
-        yield from _judged(where, f"why of group {group.name!r}", group.why, contract.operator)
+        yield from _sentence_problems(where, f"why of group {group.name!r}", group.why, contract.operator)
         if group.why in said:
             message = f"groups {said[group.why]!r} and {group.name!r} exist for the same reason"
             yield where, message, contract.operator, "say what each one adds, or join them"
@@ -97,10 +97,10 @@ def _groups(contract: Contract) -> Iterator[Found]:
         for k, case in enumerate(group.body.get("cases", ())):
             if "why" in case:
                 place = contract.source.at((*group.path, "cases", k, "why"))
-                yield from _judged(place, f"why of case {case['id']!r}", case["why"], contract.operator)
+                yield from _sentence_problems(place, f"why of case {case['id']!r}", case["why"], contract.operator)
 
 
-def _judged(where: Position, what: str, text: str, about: str) -> Iterator[Found]:
+def _sentence_problems(where: Position, what: str, text: str, about: str) -> Iterator[Found]:
     if not _SENTENCE.match(text.strip()):
         yield where, f"the {what} is no sentence: {text!r:.60}", about, "a capital, words, a full stop"
     elif _EMPTY.search(text):

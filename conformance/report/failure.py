@@ -52,11 +52,11 @@ def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
         hosts = [other for other in groups if other[1] == "vector" and _place(other) == _place(shape)]
         if len(hosts) == 1:
             groups[hosts[0]] += groups.pop(shape)
-    found = [_alike(group, prose) for group in groups.values()]
+    found = [_group_of(group, prose) for group in groups.values()]
     return sorted(found, key=lambda alike: (_is_opaque(alike.first), -alike.size, alike.first["id"]))
 
 
-def _alike(group: Sequence[Entry], prose: Prose) -> FailureGroup:
+def _group_of(group: Sequence[Entry], prose: Prose) -> FailureGroup:
     """The group behind its smallest failure that cites the field that differs; an answer's size does not count.
 
     A frozen case has a reason and can be explained: a drawn call comes first only where the frozen ones are large.

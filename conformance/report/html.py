@@ -150,7 +150,7 @@ def environment() -> Environment:
     found = Environment(
         loader=PackageLoader("conformance.report", "page"),
         autoescape=True,
-        finalize=_shown,
+        finalize=_printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -159,14 +159,14 @@ def environment() -> Environment:
     return found
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     """Anything that is printed on the page, made printable and cut where it is long, before it is escaped."""
     return value if hasattr(value, "__html__") else printable(cut(str(value), LONGEST))
 
 
 def _breakable(value: str) -> Markup:
     """A long name that a line may end in, after each of its parts."""
-    shown = str(escape(_shown(value)))
+    shown = str(escape(_printable(value)))
     for sign in (".", "::", "_", "/"):
         shown = shown.replace(sign, f"{sign}<wbr>")
     return Markup(shown)  # noqa: S704 (it was escaped)

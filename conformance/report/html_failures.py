@@ -86,8 +86,8 @@ def failure_view(alike: FailureGroup, anchor: str, record: Record, observations:
         "entry": entry,
         "headline": headline(entry),
         "size": alike.size,
-        "facts": _joined(told),
-        "apart": _apart(entry),
+        "facts": _joined_facts(told),
+        "apart": _difference_window(entry),
         "parting": parting_of(entry),
         "call": _pretty(call["inputs"]) if call is not None else "",
         "answer": _pretty(call["answer"]) if call is not None and "answer" in call else "",
@@ -98,7 +98,7 @@ def failure_view(alike: FailureGroup, anchor: str, record: Record, observations:
     }
 
 
-def _joined(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
+def _joined_facts(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
     """Facts with their texts; one without a label continues the last."""
     joined: list[tuple[str, list[str], bool]] = []
     for fact in facts:
@@ -109,7 +109,7 @@ def _joined(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
     return joined
 
 
-def _apart(entry: Entry) -> dict[str, Any] | None:
+def _difference_window(entry: Entry) -> dict[str, Any] | None:
     """Where an answer differs from the expected one, with a window of both around the first difference."""
     difference = entry.get("difference")
     if difference is None:

@@ -144,13 +144,17 @@ def checks_json(records: Sequence[Record], anchors: Sequence[Mapping[str, str]])
         found = [entries.get(id_) for entries in by_record]
         first = next(entry for entry in found if entry is not None)
         notes = [
-            [number, _shown(headline(entry)), anchors[number].get(id_, "")]
+            [number, _printable(headline(entry)), anchors[number].get(id_, "")]
             for number, entry in enumerate(found)
             if entry is not None and entry["verdict"] in ("fail", "error")
         ]
         cites = " ".join([*first["requirements"], *first["rulings"]])
-        names = operators[_shown(first["operator"])], kinds[_shown(first["kind"])], whys[_shown(first["why"])]
-        row = [_shown(id_), *names, _shown(cites), "".join(map(_letter, found))]
+        names = (
+            operators[_printable(first["operator"])],
+            kinds[_printable(first["kind"])],
+            whys[_printable(first["why"])],
+        )
+        row = [_printable(id_), *names, _printable(cites), "".join(map(_letter, found))]
         checks.append([*row, notes] if notes else row)
     members = {"operators": list(operators), "kinds": list(kinds), "whys": list(whys), "checks": checks}
     return inert(json.dumps(members, separators=(",", ":"), sort_keys=True))
@@ -175,7 +179,7 @@ def _letter(entry: Entry | None) -> str:
     return _EXCUSED if entry.get("excused", False) else _LETTERS[entry["verdict"]]
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     return printable(cut(text, _LONGEST))
 
 

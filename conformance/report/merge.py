@@ -89,13 +89,13 @@ def _united(what: str, names: Sequence[str], parts: Sequence[Mapping[str, Any]])
     for name, part in zip(names, parts, strict=True):
         for key, value in part.items():
             if united.setdefault(key, value) != value:
-                said = " and ".join(_said(one) for one in (united[key], value))
+                said = " and ".join(_brief(one) for one in (united[key], value))
                 raise Unmergeable(f"{origin[key]} and {name} contradict each other in {what} {key}: {said}")
             origin.setdefault(key, name)
     return united
 
 
-def _said(value: Any) -> str:
+def _brief(value: Any) -> str:
     return str(value["verdict"]) if isinstance(value, dict) and "verdict" in value else cut(str(value), 80)
 
 

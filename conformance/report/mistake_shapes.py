@@ -107,7 +107,7 @@ def _swapped(size: int) -> Shape:
     return _number(lambda value: int.from_bytes(value.to_bytes(size, "big"), "little"))
 
 
-def _kept(bits: int) -> Shape:
+def _low_bits(bits: int) -> Shape:
     return _number(lambda value: value % (1 << bits))
 
 
@@ -169,7 +169,7 @@ _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
     ("64 bits taken for a signed number", _signed(64)),
     ("32 bits taken for a signed number", _signed(32)),
     ("a number that went through binary64 and lost its low bits", _number(lambda value: int(float(value)))),
-    *((f"a number of which {bits} bits are kept", _kept(bits)) for bits in (8, 16, 31, 32, 53, 63)),
+    *((f"a number of which {bits} bits are kept", _low_bits(bits)) for bits in (8, 16, 31, 32, 53, 63)),
     *((f"a number that stops at the largest of {bits} bits", _saturated(bits)) for bits in (8, 16, 31, 32, 53, 63)),
     *((f"the {size} bytes of a number in the other order", _swapped(size)) for size in _WORDS),
     ("bytes in the other order", _text(_reversed_hex)),

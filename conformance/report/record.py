@@ -208,7 +208,7 @@ def encode_record(record: Record) -> bytes:
     members = {**record.members, "sections": dict(_sections(record.members))}
     lines = ["{"]
     for name in sorted(members):
-        lines.append(f"  {_line(name)}: {_shown(members[name])},")
+        lines.append(f"  {_line(name)}: {_member_text(members[name])},")
     body = ("\n".join(lines) + "\n").encode()
     return body + b'  "whole": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
 
@@ -282,7 +282,7 @@ def _line(value: Any) -> str:
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _shown(value: Any) -> str:
+def _member_text(value: Any) -> str:
     """One member on one line, or its items on a line each, so that a difference between two records is short."""
     if isinstance(value, dict) and value:
         return "{\n" + ",\n".join(f"    {_line(key)}: {_line(value[key])}" for key in sorted(value)) + "\n  }"

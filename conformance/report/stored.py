@@ -93,13 +93,13 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
     with _opened(file) as parquet:
         for batch in parquet.iter_batches():
             for row in batch.to_pylist():
-                yield {name: _said(value) for name, value in row.items()}
+                yield {name: _as_json(value) for name, value in row.items()}
         end = (parquet.metadata.metadata or {}).get(_END_KEY)
     if end is not None:
         yield _object(file, 0, end)
 
 
-def _said(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """A value as the JSON lines say it."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -166,7 +166,7 @@ class PlacedBystanders:
                 if not ready[folder]:
                     break
                 original = _look(f"{root}/{path}") if original is None else original
-                if (put := _put(root, path, original, other)) is not None:
+                if (put := _put_bystander(root, path, original, other)) is not None:
                     self.known[name, other], self.modes[name, other] = put, _mode(f"{root}/{other}")
                     room -= 1
 
@@ -185,7 +185,7 @@ class PlacedBystanders:
         return True
 
 
-def _put(root: str, path: str, original: Content, other: str) -> Content | None:
+def _put_bystander(root: str, path: str, original: Content, other: str) -> Content | None:
     """What was put at another path beside an original; None where this file system does not take the name or link."""
     place = f"{root}/{other}"
     try:

@@ -218,9 +218,9 @@ class CaseRunner:
 
     def talk(self, case: Case) -> Talk[Sequence[Result]]:
         """Ask and judge one case; its one result."""
-        return [(yield from self._judged(case))]
+        return [(yield from self._result_of(case))]
 
-    def _judged(self, case: Case) -> Talk[Result]:
+    def _result_of(self, case: Case) -> Talk[Result]:
         if case.accumulation is not None:
             return (yield from self._accumulated(case))
         with ConversationContext(self.codebook, self.dialect) as stage:

@@ -152,14 +152,14 @@ def derive(
                 values[step.name] = sequence.value(path, "otherwise", values)
             continue
         if step.value:
-            shown = _shown(sequence.value(path, "value", values))
+            shown = _plain(sequence.value(path, "value", values))
             found.append(Derived(step.name, "", shown, None, StepComparison.GIVEN))
             continue
-        found.append(_asked(sequence, step, values, inputs, answers, mine, theirs))
+        found.append(_derive(sequence, step, values, inputs, answers, mine, theirs))
     return found
 
 
-def _asked(
+def _derive(
     sequence: CallSequence,
     step: DerivationStep,
     values: dict[str, Any],
@@ -242,5 +242,5 @@ def _part(answer: Observed, dotted: str, place: int | None) -> Any:
         return NoValue(NOTHING)
 
 
-def _shown(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     return bytes(value).hex() if isinstance(value, bytes | bytearray) else NOTHING if value is None else value

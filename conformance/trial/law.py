@@ -255,7 +255,7 @@ def must_equal(expected: Any, actual: Any, what: str, call: Call | None = None) 
         return
     path, left, right = first_difference(expected, actual)
     place = f"{path} is" if path else "it is"
-    raise LawBroken(f"{what}: {place} {_shown(right)}, not {_shown(left)}", call)
+    raise LawBroken(f"{what}: {place} {_short_text(right)}, not {_short_text(left)}", call)
 
 
 def first_difference(expected: Any, actual: Any, path: str = "") -> tuple[str, Any, Any]:
@@ -274,7 +274,7 @@ def first_difference(expected: Any, actual: Any, path: str = "") -> tuple[str, A
     return path, expected, actual
 
 
-def _shown(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = value.hex() if isinstance(value, bytes) else str(value)
     return text if len(text) <= 120 else text[:120] + "..."
 

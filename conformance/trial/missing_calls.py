@@ -54,7 +54,10 @@ def _all(contract: Contract, evaluator: Evaluator) -> Iterator[tuple[MissingCall
         if number + 1 < len(guards):
             after = guards[number + 1]
             what = f"{guard.id} and the next guard, {after.id}, are both not true"
-            yield MissingCall(part, f"before-{after.id}", what, needs, _both(contract, guard, after), aims), 1
+            yield (
+                MissingCall(part, f"before-{after.id}", what, needs, _meets_two_guards(contract, guard, after), aims),
+                1,
+            )
     needs = next((clause.requirements for clause in contract.ensures if clause.requirements), ())
     yield MissingCall("result", "answered", "no guard refuses the call", needs, _succeeds(contract)), 1
     for number, edge in enumerate(contract.edge_cases):
@@ -72,7 +75,7 @@ def _sides(
     for count, one in enumerate(aims, start=1):
         for name, words in _words(one, evaluator):
             what = f"{guard.id}: {one.text} decides {words}"
-            meets = _beside(earlier, one, words)
+            meets = _meets_limit(earlier, one, words)
             yield MissingCall(f"guard {guard.id}", f"{name}-{count}", what, guard.requirements, meets, (one,)), 1
 
 
@@ -86,7 +89,7 @@ def _words(one: Relation, evaluator: Evaluator) -> list[tuple[str, str]]:
     return [("true", TRUE), ("false", FALSE)]
 
 
-def _beside(earlier: Sequence[Guard], one: Relation, words: str) -> Meets:
+def _meets_limit(earlier: Sequence[Guard], one: Relation, words: str) -> Meets:
     def meets(evaluator: Evaluator, call: FrozenCall) -> bool:
         passed = all(evaluator.holds(guard.expression.text, call) for guard in earlier)
         return passed and bool(sides(evaluator, one, [call]).get(words))
@@ -98,7 +101,7 @@ def _refused_by(contract: Contract, guard: Guard) -> Meets:
     return lambda evaluator, call: evaluator.refusal(contract.requires, call) is guard
 
 
-def _both(contract: Contract, guard: Guard, after: Guard) -> Meets:
+def _meets_two_guards(contract: Contract, guard: Guard, after: Guard) -> Meets:
     refused = _refused_by(contract, guard)
     return lambda evaluator, call: refused(evaluator, call) and evaluator.value(after.expression.text, call) is False
 

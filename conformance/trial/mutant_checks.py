@@ -51,7 +51,7 @@ class MutantChecks:
         Those that its requirements name are all tried; of the others, none after the first that it breaks.
         """
         named = self._named(mutant)
-        trials = [trial for trial in self._laws if _reaches(self._called(trial), changed)]
+        trials = [trial for trial in self._laws if _reaches(self._operators_called(trial), changed)]
         first = [trial for trial in trials if _text(trial) in named]
         found = self._broken(mutant, first, every=True)
         return found or self._broken(mutant, [trial for trial in trials if _text(trial) not in named], every=False)
@@ -102,7 +102,7 @@ class MutantChecks:
     def prepare(self) -> None:
         """Draw the calls for all mutants, so that processes that are forked later have them."""
         for one in self._plan.fuzzed:
-            self._drawn(one)
+            self._drawn_calls(one)
 
     @cached_property
     def _plan(self) -> Plan:
@@ -137,17 +137,17 @@ class MutantChecks:
         rows = filter(None, map(self.library.requirement, mutant.requirements))
         return frozenset(text for row in rows for text in row.checks) | set(mutant.breaks)
 
-    def _called(self, trial: Trial) -> Iterable[str]:
+    def _operators_called(self, trial: Trial) -> Iterable[str]:
         return (trial.operator, *self.library.laws[trial.checks[0].group].calls)
 
     def _differs(self, fuzzing: Fuzzing, backend: Client, right: Client) -> bool:
         contract = fuzzing.contract
         cases = self.corpus.cases.get(contract.operator, ())
-        drawn = {"drawn": calls} if (calls := self._drawn(fuzzing)) else {}
+        drawn = {"drawn": calls} if (calls := self._drawn_calls(fuzzing)) else {}
         result, _ = fuzzing.fuzz(contract, cases, backend, right, self.codebook, trusted=False, **drawn)
         return result.difference is not None or bool(result.outcome)
 
-    def _drawn(self, fuzzing: Fuzzing) -> tuple[DrawnCall, ...]:
+    def _drawn_calls(self, fuzzing: Fuzzing) -> tuple[DrawnCall, ...]:
         """The calls of a pure operator, drawn once; none for machines and files, which are drawn as they answer."""
         contract = fuzzing.contract
         if fuzzing.fuzz is not fuzz_operator or contract.machine is not None:

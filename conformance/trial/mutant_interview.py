@@ -96,14 +96,14 @@ class MutantProbe:
         return self._limits_alike(mutant)
 
     def _same(self, mutant: Client, steps: AnySteps) -> bool:
-        return self._told(mutant, steps, {}) == self._told(self.backend, steps, self._said)
+        return self._remembered_answer(mutant, steps, {}) == self._remembered_answer(self.backend, steps, self._said)
 
     def _limits_alike(self, mutant: Client) -> bool:
         """Whether answers turn from right to wrong at the same places, on the dials on which they turn at all."""
         budget = _BUDGET
         lively: Counter[str] = Counter()
         for leaf in sorted((leaf for leaf in self._leaves if leaf.dial is not None), key=_is_length):
-            known = self._known(leaf)
+            known = self._dial_results(leaf)
             if len(set(known.values())) < 2 or lively[leaf.name] == _LIVELY:
                 continue
             lively[leaf.name] += 1
@@ -128,16 +128,18 @@ class MutantProbe:
                 known[place] = self._is_wrong(steps)
         return True
 
-    def _known(self, leaf: CallLeaf) -> dict[int, bool]:
+    def _dial_results(self, leaf: CallLeaf) -> dict[int, bool]:
         """The places of a dial that were asked, and whether the backend is wrong there."""
         assert leaf.dial is not None
         questions = {place: leaf.question_with(place) for place in (leaf.dial.now, *leaf.dial.places())}
         return {place: self._is_wrong(steps) for place, steps in questions.items() if _key(steps) in self._said}
 
     def _is_wrong(self, steps: AnySteps) -> bool:
-        return self._told(self.backend, steps, self._said) != self._told(self.reference, steps, self._right)
+        return self._remembered_answer(self.backend, steps, self._said) != self._remembered_answer(
+            self.reference, steps, self._right
+        )
 
-    def _told(self, client: Client, steps: AnySteps, memory: dict[str, str]) -> str:
+    def _remembered_answer(self, client: Client, steps: AnySteps, memory: dict[str, str]) -> str:
         key = _key(steps)
         if key not in memory:
             memory[key] = self._digest(client.walk(steps))

@@ -196,8 +196,8 @@ class _MutantTrial:
 
     def _row(self, mutant: Mutant) -> MutantRow:
         reach = reach_of(mutant.backend, self.codebook)
-        old = self._known(mutant, reach)
-        row = self._tried(mutant, reach, old)
+        old = self._known_row(mutant, reach)
+        row = self._measured_row(mutant, reach, old)
         if row.status is not Status.KILLED and row.status is not Status.SURVIVED:
             return row
         row = replace(row, laws=old.laws, fuzz=old.fuzz, crash=old.crash) if old is not None else row
@@ -210,11 +210,11 @@ class _MutantTrial:
             row = replace(row, crash=power.crash(mutant))
         return replace(row, status=Status.KILLED if row.dies else Status.SURVIVED)
 
-    def _known(self, mutant: Mutant, reach: MutantScope) -> MutantRow | None:
+    def _known_row(self, mutant: Mutant, reach: MutantScope) -> MutantRow | None:
         row = self.effort.known.rows.get(mutant.id) if self.effort.known is not None else None
         return row if row is not None and reach.sources and row.sources == reach.sources else None
 
-    def _tried(self, mutant: Mutant, reach: MutantScope, old: MutantRow | None) -> MutantRow:
+    def _measured_row(self, mutant: Mutant, reach: MutantScope, old: MutantRow | None) -> MutantRow:
         asked = self.cases if mutant.control else reach.of(self.cases, self.footprints)
         if old is not None and self.effort.known is not None:
             before = self.effort.known.digests

@@ -185,23 +185,23 @@ class Neighbourhood:
             more: list[AnyStep] = []
             for k in range(_ROUNDS):
                 if other is not None:
-                    taken = self._taken(other)
+                    taken = self._handle_taken(other)
                     more.append(QuestionCall(f"round-{k}", other.operator, {**other.inputs, taken: handle}))
                 more.append(QuestionCall(f"again-{k}", wrong.operator, wrong.inputs))
             yield (*steps, *more)
 
-    def _taken(self, step: CallStep | QuestionCall) -> str:
+    def _handle_taken(self, step: CallStep | QuestionCall) -> str:
         method = self.codebook[step.operator].contract.method
         return "" if method is None or method.closes else method.takes
 
     def _handle(self, step: CallStep | QuestionCall) -> Any:
-        return step.inputs.get(self._taken(step))
+        return step.inputs.get(self._handle_taken(step))
 
     def changing(self, cases: Iterable[Case]) -> list[CallStep]:
         """One call of every method that takes a handle and changes state, without calls that name a folder."""
         found: dict[str, CallStep] = {}
         for step in (step for case in cases for step in case.steps if isinstance(step, CallStep)):
-            taken = self._taken(step)
+            taken = self._handle_taken(step)
             if step.operator in found or not taken or isinstance(step.expected, ExpectedFailure):
                 continue
             method = self.codebook[step.operator].contract.method
@@ -301,7 +301,11 @@ def cost(steps: AnySteps) -> int:
     total = 0
     for step in steps:
         total += _RESTART if isinstance(step, RestartStep) else _STEP
-        total += len(repr(step.inputs)) + _made(step.inputs) if isinstance(step, CallStep | QuestionCall) else _MAKING
+        total += (
+            len(repr(step.inputs)) + _recipe_length(step.inputs)
+            if isinstance(step, CallStep | QuestionCall)
+            else _MAKING
+        )
     return total
 
 
@@ -324,12 +328,12 @@ def without_pins(steps: Sequence[AnyStep]) -> AnySteps:
     return tuple(replace(step, pin=None) if isinstance(step, QuestionCall) else step for step in steps)
 
 
-def _made(value: Any) -> int:
+def _recipe_length(value: Any) -> int:
     """About how many characters the recipes of a value make."""
     if is_recipe(value):
         return int(value[MARK]["count"]) * max(2, len(repr(value[MARK].get("of", ""))))
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return sum(map(_made, parts))
+    return sum(map(_recipe_length, parts))
 
 
 def _is_number(spot: LeafOccurrence) -> bool:

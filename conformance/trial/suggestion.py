@@ -165,10 +165,10 @@ def _solved(search: _Search, native: Native) -> Iterator[Native]:
     """The input with one leaf changed so that a comparison that is missing is just true, or just not."""
     aims = dict.fromkeys(aim for one in search.missing for aim in one.aims)
     for aim in aims:
-        yield from islice(_beside(search, native, aim), 60)
+        yield from islice(_near_limit(search, native, aim), 60)
 
 
-def _beside(search: _Search, native: Native, aim: Relation) -> Iterator[Native]:
+def _near_limit(search: _Search, native: Native, aim: Relation) -> Iterator[Native]:
     def of(one: Native) -> tuple[Any, Any]:
         call = FrozenCall(_NO_CASE, "", search.contract.operator, one)
         try:

@@ -53,7 +53,9 @@ def axis_cases(expansion: Expansion, questions: Iterable[Question]) -> Iterator[
         if body.get("packed"):
             turns = list(_turns(asked, lines))
             if repeats and turns:
-                yield _case(question, "packed", [_asked(asked, f"packed-{k}", one) for k, one in enumerate(turns)])
+                yield _case(
+                    question, "packed", [_with_inputs(asked, f"packed-{k}", one) for k, one in enumerate(turns)]
+                )
             elif not repeats:
                 yield from (_with(question, asked, f"packed-{k}", one) for k, one in enumerate(turns))
         elif body.get("together"):
@@ -170,12 +172,12 @@ def _size(value: Any) -> int:
 
 def _single(question: Question, asked: QuestionCall, line: LeafVariants) -> Iterator[Question]:
     """One case for all ordinary values of a leaf, and one for each large one."""
-    ordinary = [_asked(asked, *one) for one in line.variants if not _is_large(one[1])]
+    ordinary = [_with_inputs(asked, *one) for one in line.variants if not _is_large(one[1])]
     if ordinary:
         yield _case(question, line.leaf, ordinary)
     for name, inputs in line.variants:
         if _is_large(inputs):
-            yield _case(question, f"{line.leaf}={name}", [_asked(asked, name, inputs)], _slow(question))
+            yield _case(question, f"{line.leaf}={name}", [_with_inputs(asked, name, inputs)], _slow(question))
 
 
 def _turns(asked: QuestionCall, lines: list[LeafVariants]) -> Iterator[Mapping[str, Any]]:
@@ -197,7 +199,7 @@ def _part(value: Any, steps: Iterable[str | int]) -> Any:
 
 def _together(question: Question, asked: QuestionCall, named: list[Variant]) -> Iterator[Question]:
     """One case in which the step is asked once with every value of every leaf; large values have cases of their own."""
-    steps = [_asked(asked, *one) for one in named if not _is_large(one[1])]
+    steps = [_with_inputs(asked, *one) for one in named if not _is_large(one[1])]
     at = next(k for k, one in enumerate(question.steps) if one is asked)
     if steps:
         yield _case(question, "together", [*question.steps[:at], *steps, *question.steps[at + 1 :]])
@@ -206,12 +208,12 @@ def _together(question: Question, asked: QuestionCall, named: list[Variant]) -> 
             yield _with(question, asked, name, inputs)
 
 
-def _asked(asked: QuestionCall, name: str, inputs: Mapping[str, Any]) -> QuestionCall:
+def _with_inputs(asked: QuestionCall, name: str, inputs: Mapping[str, Any]) -> QuestionCall:
     return replace(asked, name=name, inputs=inputs, pin=None)
 
 
 def _with(question: Question, asked: QuestionCall, name: str, inputs: Mapping[str, Any]) -> Question:
-    steps = [_asked(asked, asked.name, inputs) if one is asked else one for one in question.steps]
+    steps = [_with_inputs(asked, asked.name, inputs) if one is asked else one for one in question.steps]
     return _case(question, name, steps, _slow(question) if _is_large(inputs) else "")
 
 

@@ -157,7 +157,7 @@ def recipe_value(body: Mapping[str, Any]) -> Any:
             numbers = range(int(start), int(start) + step * count, step) if step else [int(start)] * count
             return list(map(str, numbers)) if isinstance(start, str) else list(numbers)
         case "list":
-            return [*map(_whole, body.get("first", ())), *_items(body["of"], count)]
+            return [*map(_expanded_part, body.get("first", ())), *_items(body["of"], count)]
         case "nested":
             nested = body["of"]
             for _ in range(count):
@@ -175,13 +175,15 @@ def recipe_value(body: Mapping[str, Any]) -> Any:
     raise BadRecipe(f"unknown generator {body['generator']!r}")
 
 
-def _whole(value: Any) -> Any:
+def _expanded_part(value: Any) -> Any:
     """A part of a recipe with the recipes in it made."""
     if isinstance(value, Mapping):
         return (
-            recipe_value(value[MARK]) if value.keys() == {MARK} else {key: _whole(part) for key, part in value.items()}
+            recipe_value(value[MARK])
+            if value.keys() == {MARK}
+            else {key: _expanded_part(part) for key, part in value.items()}
         )
-    return list(map(_whole, value)) if isinstance(value, list) else value
+    return list(map(_expanded_part, value)) if isinstance(value, list) else value
 
 
 def _tensor(body: Mapping[str, Any], count: int) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _without(word: Mapping[str, Any], files: FormedFiles, element: Any) -> dict[
     return whole
 
 
-def _each(word: Mapping[str, Any], files: FormedFiles, element: Any) -> list[Any]:
+def _for_each(word: Mapping[str, Any], files: FormedFiles, element: Any) -> list[Any]:
     below = word.get("below", "")
     every = value_of(word["each"], files, element)
     wanted = [one for one in every if not below or str(member(one, "path")).startswith(below)]
@@ -109,7 +109,7 @@ OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], FormedFiles, Any], A
     "file": _file,  # SHA-256 of a file of the format
     "size": _size,  # of the file at a path, in bytes
     "without": _without,  # a map without one key
-    "each": _each,  # one item for every element of a list
+    "each": _for_each,  # one item for every element of a list
     "merkle": _merkle,
     "signed": _signed,  # Ed25519 over the canonical CBOR of an item, by the format's test key
 }

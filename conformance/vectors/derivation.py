@@ -215,11 +215,11 @@ def pin_complaints(
         return
     if pin.failure:
         agrees = isinstance(observed, ObservedFailure) and observed.code == pin.failure
-        said = [] if agrees else [f"pinned {pin.failure}, the reference gives {_shown(observed)}"]
+        said = [] if agrees else [f"pinned {pin.failure}, the reference gives {_answer_text(observed)}"]
     elif isinstance(observed, ObservedResult):
         said = list(_pin_differences(pin, observed.fields, codebook[asked.operator].contract.outputs))
     else:
-        said = [f"pinned a result, the reference gives {_shown(observed)}"]
+        said = [f"pinned a result, the reference gives {_answer_text(observed)}"]
     for message in said:
         yield Problem(pin.position, "V002", f"{question.id}, step {asked.name}: {message}")
 
@@ -258,7 +258,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def _shown(observed: Any) -> str:
+def _answer_text(observed: Any) -> str:
     if isinstance(observed, ObservedFailure):
         return f"the failure {observed.code}"
     if isinstance(observed, ObservedResult):

@@ -209,7 +209,7 @@ def undecodable(tree: Mapping[str, Any]) -> Iterator[str]:
 def tree_difference(step: TreeStep, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Difference | None:
     """The first path, in the order of paths, where two trees part; its place is the root's name and the path."""
     for path in sorted(expected.keys() | found.keys()):
-        apart = _apart(expected.get(path, MISSING), found.get(path, MISSING), ())
+        apart = _innermost_difference(expected.get(path, MISSING), found.get(path, MISSING), ())
         if apart is not None:
             inner, left, right = apart
             whole = "/".join(part for part in (step.root, step.path, path) if part != ".")
@@ -217,7 +217,9 @@ def tree_difference(step: TreeStep, expected: Mapping[str, Any], found: Mapping[
     return None
 
 
-def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any] | None:
+def _innermost_difference(
+    expected: Any, found: Any, path: tuple[str | int, ...]
+) -> tuple[tuple[str | int, ...], Any, Any] | None:
     if isinstance(expected, Mapping) and isinstance(found, Mapping) and expected.keys() == found.keys():
         # A size says more than a digest: that comes last.
         parts = ((key, expected[key], found[key]) for key in sorted(expected, key=lambda key: (key == "sha256", key)))
@@ -226,7 +228,7 @@ def _apart(expected: Any, found: Any, path: tuple[str | int, ...]) -> tuple[tupl
     else:
         return None if expected == found else (path, expected, found)
     for key, left, right in parts:
-        if (apart := _apart(left, right, (*path, key))) is not None:
+        if (apart := _innermost_difference(left, right, (*path, key))) is not None:
             return apart
     return None
 

@@ -74,12 +74,12 @@ def to_wire(type_: Type, value: Any) -> Any:
 
 def _recipe(type_: Type, body: Any) -> dict[str, Any]:
     """A recipe as people write it, without its digest; the value that it makes must be of the type."""
-    whole = _made(body)
+    whole = _made_recipe(body)
     form_of(type_).check(expanded(whole))
     return whole
 
 
-def _made(body: Any) -> dict[str, Any]:
+def _made_recipe(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict) or type(body.get("count")) is not int:
         raise IllTyped("a recipe {generator, count, ...}", body)
     parameters = {key: part for key, part in body.items() if key not in ("generator", "count", "sha256")}
@@ -139,9 +139,9 @@ def _value_recipe(value: Any) -> Any:
     """A long array or text of a `value`, written as a recipe; anything else is left to the check of the wire form."""
     match value:
         case {"array": {"generated": dict(body)}, **rest} if not rest:
-            return {"array": _made(body)}
+            return {"array": _made_recipe(body)}
         case {"text": {"generated": dict(body)}, **rest} if not rest:
-            return {"text": _made(body)}
+            return {"text": _made_recipe(body)}
     return value
 
 

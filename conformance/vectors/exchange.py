@@ -46,7 +46,7 @@ def codec_of(body: Body) -> str:
     return next(codec for codec in CODECS if codec in body)
 
 
-def _put(root: Path, body: Body, _: Roots) -> None:
+def _put_file(root: Path, body: Body, _: Roots) -> None:
     codec = codec_of(body)
     found = place(root, body["path"])
     if "/" in body["path"]:
@@ -107,7 +107,7 @@ def _link(root: Path, body: Body, roots: Roots) -> None:
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Path, Body, Roots], None]]] = {
-    "put": _put,
+    "put": _put_file,
     "flip": _flip,
     "truncate": _truncate,
     "delete": _delete,

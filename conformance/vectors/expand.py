@@ -59,7 +59,7 @@ def expand_words(contract: Contract, codebook: Codebook) -> None:
         if "derive" in expansion.body:
             continue
         try:
-            found = list(_made(expansion))
+            found = list(_questions_of(expansion))
         except Unusable as error:
             found = []
             problems.append(error.problem)
@@ -116,13 +116,13 @@ _MAKERS: Final[Mapping[str, Callable[[Expansion], Iterator[Question]]]] = {
 }
 
 
-def _made(expansion: Expansion) -> Iterator[Question]:
+def _questions_of(expansion: Expansion) -> Iterator[Question]:
     make = next((make for key, make in _MAKERS.items() if key in expansion.body), _explicit)
     return make(expansion)
 
 
 def _questions(expansion: Expansion) -> Iterator[Question]:
-    found = _made(expansion)
+    found = _questions_of(expansion)
     return axis_cases(expansion, found) if "axis" in expansion.body else found
 
 
@@ -190,7 +190,7 @@ def _unknown_backends(contract: Contract, library: Library) -> Iterator[Problem]
 
 def _digest(contract: Contract, codebook: Codebook) -> str:
     """The digest of all that the words of the cases are checked against; empty for what is not plain data."""
-    named = sorted({contract.operator, *_called(contract, codebook)})
+    named = sorted({contract.operator, *_operators_called(contract, codebook)})
     types = [f"{one} {codebook[one].contract.inputs!r} {codebook[one].contract.outputs!r}" for one in named]
     bases = [json.dumps([codebook[one].contract.bases, sorted(codebook[one].contract.codes)]) for one in named]
     formats = [f"{name} {sorted(one.edits)}" for name, one in sorted(codebook.formats.items())]
@@ -198,7 +198,7 @@ def _digest(contract: Contract, codebook: Codebook) -> str:
     return digest_of_texts([json.dumps(contract.source.value), *types, *bases, *formats, *lets])
 
 
-def _called(contract: Contract, codebook: Codebook) -> Iterator[str]:
+def _operators_called(contract: Contract, codebook: Codebook) -> Iterator[str]:
     """The operators that the traces of a contract call."""
     machine = contract.machine
     for group in contract.groups:

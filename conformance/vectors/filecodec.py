@@ -45,13 +45,13 @@ class Undecodable(Exception):
 def encode_file(codec: str, value: Any) -> bytes:
     """The bytes of a file, always the same for the same value; raises Unencodable."""
     try:
-        return _remembered(codec, json.dumps(value)) if codec in _COSTLY else _ENCODERS[codec](expanded(value))
+        return _encoded_once(codec, json.dumps(value)) if codec in _COSTLY else _ENCODERS[codec](expanded(value))
     except (IllTyped, TypeError, ValueError, KeyError, sqlite3.Error, pickle.PicklingError) as error:
         raise Unencodable(f"{codec} cannot encode it: {error}") from None
 
 
 @lru_cache(64)
-def _remembered(codec: str, text: str) -> bytes:
+def _encoded_once(codec: str, text: str) -> bytes:
     """The bytes of a file of a JSON text: a run puts most databases and archives in place several times."""
     return _ENCODERS[codec](expanded(json.loads(text)))
 

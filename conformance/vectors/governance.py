@@ -240,7 +240,7 @@ def governance(library: Library, corpus: Corpus, lock: Lock) -> tuple[Problem, .
     """
     problems = list(_counts(library, corpus, lock))
     if lock.released is not None:
-        problems += _against(library, corpus, lock.released)
+        problems += _unraised_versions(library, corpus, lock.released)
     return tuple(sorted(problems))
 
 
@@ -261,7 +261,7 @@ def _counts(library: Library, corpus: Corpus, lock: Lock) -> Iterator[Problem]:
 _BUILD: Final = "restore the contract, or run `tally vectors build` where it was never released"
 
 
-def _against(library: Library, corpus: Corpus, released: Release) -> Iterator[Problem]:
+def _unraised_versions(library: Library, corpus: Corpus, released: Release) -> Iterator[Problem]:
     for change in contract_changes(released, release_of(replace(library, requirements={}), corpus, "")):
         if change.is_granted:
             continue

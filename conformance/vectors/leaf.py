@@ -286,15 +286,15 @@ def dial_of(spot: LeafOccurrence) -> LeafRange | None:
             if (name in (*WIDE, "integer") and isinstance(value, str)) or type(value) is int:
                 return LeafRange(spot, int(value), low, high, counts=False)
         case Scalar("bytes") if isinstance(value, str) and len(value) <= 2 * _LONGEST:
-            return LeafRange(spot, len(value) // 2, 0, _grown(len(value) // 2), counts=True)
+            return LeafRange(spot, len(value) // 2, 0, _next_length(len(value) // 2), counts=True)
         case Scalar("string") if isinstance(value, str) and len(value) <= _LONGEST:
-            return LeafRange(spot, len(value), 0, _grown(len(value)), counts=True)
+            return LeafRange(spot, len(value), 0, _next_length(len(value)), counts=True)
         case ListOf() if isinstance(value, list) and 0 < len(value) <= _LONGEST:
-            return LeafRange(spot, len(value), 0, _grown(len(value)), counts=True)
+            return LeafRange(spot, len(value), 0, _next_length(len(value)), counts=True)
     return None
 
 
-def _grown(length: int) -> int:
+def _next_length(length: int) -> int:
     return max(_LEAST, 2 * length)
 
 

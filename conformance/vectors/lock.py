@@ -41,7 +41,7 @@ def _members(type_: Type, path: str) -> Iterator[tuple[str, str]]:
     match type_:
         case Struct(fields):
             for one in fields:
-                yield f"{path}.{one.name}", _said(one)
+                yield f"{path}.{one.name}", _field_words(one)
                 yield from _members(one.type, f"{path}.{one.name}")
         case ListOf(item) | MapOf(item):
             yield from _members(item, path)
@@ -49,7 +49,7 @@ def _members(type_: Type, path: str) -> Iterator[tuple[str, str]]:
             yield from ((f"{path} = {value}", MEMBER) for value in values)
 
 
-def _said(field: Field) -> str:
+def _field_words(field: Field) -> str:
     words = [_kind(field.type)]
     if field.default is not None:
         words.append(f"default {field.default!r}")

@@ -42,7 +42,7 @@ _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _LONGEST: Final = 300  # letters or items of a value that has neighbours; a longer one represents its size
 
 
-def _near(spot: LeafOccurrence) -> Iterator[Named]:
+def _neighbours(spot: LeafOccurrence) -> Iterator[Named]:
     """The neighbours of the value of a leaf, each with a short name."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str) and len(spot.value) <= _LONGEST:
@@ -377,6 +377,6 @@ def _ends(spot: LeafOccurrence) -> Iterator[Named]:
 _MAKERS: Final[Mapping[str, Callable[[LeafOccurrence], Iterator[Named]]]] = {
     REPRESENTATION: _representation,
     SIZE: _sizes,
-    NEAR: _near,
+    NEAR: _neighbours,
     ENDS: _ends,
 }

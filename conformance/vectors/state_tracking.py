@@ -36,7 +36,7 @@ class Ledger:
         method = self._codebook[operator].contract.method
         if method is None:
             return native
-        state = self._states.get(_taken(method, wire))
+        state = self._states.get(_handle_name(method, wire))
         return native if state is None else {**native, "state": state}
 
     def note(
@@ -81,10 +81,10 @@ class Ledger:
 
 def _key(step: str, method: Method, wire: Mapping[str, Any]) -> str:
     """The handle that a call gives, or else the one that it takes."""
-    return f"{step}.{method.opens}" if method.opens else _taken(method, wire)
+    return f"{step}.{method.opens}" if method.opens else _handle_name(method, wire)
 
 
-def _taken(method: Method, wire: Mapping[str, Any]) -> str:
+def _handle_name(method: Method, wire: Mapping[str, Any]) -> str:
     handle = wire.get(method.takes)
     return str(handle["from"]) if isinstance(handle, Mapping) else f"text {handle}"
 

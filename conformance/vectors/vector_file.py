@@ -37,7 +37,7 @@ class Models:
     def written(self, case: str, steps: Sequence[JsonObject]) -> list[JsonObject]:
         """The records of a case's steps, each call that is like the group's first one as what differs from it."""
         group, slug = _group_and_slug(case)
-        return [self._written(group, slug, step) if "call" in step else step for step in steps]
+        return [self._short_record(group, slug, step) if "call" in step else step for step in steps]
 
     def read(self, case: str, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The records of a case's steps, whole; raises LookupError or TypeError where a change fits nothing."""
@@ -46,7 +46,7 @@ class Models:
         for step in steps:
             if LIKE in step:
                 model = self._named[f"{group}::{step[LIKE]}"]
-                parts = {part: _whole(model[part], step[part]) for part in _PARTS}
+                parts = {part: _full_record(model[part], step[part]) for part in _PARTS}
                 step = {"step": step["step"], "call": step["call"], **parts}
             elif "call" in step:
                 self._named.setdefault(f"{group}::{slug}::{step['step']}", step)
@@ -60,7 +60,7 @@ class Models:
             if "call" in step and LIKE not in step:
                 self._named.setdefault(f"{group}::{slug}::{step['step']}", step)
 
-    def _written(self, group: str, slug: str, step: JsonObject) -> JsonObject:
+    def _short_record(self, group: str, slug: str, step: JsonObject) -> JsonObject:
         if (group, step["call"]) not in self._first:
             self._first[group, step["call"]] = (f"{slug}::{step['step']}", step)
             return step
@@ -95,7 +95,7 @@ def _changes(model: Any, other: Any, path: tuple[str | int, ...]) -> Iterator[tu
         yield path, other
 
 
-def _whole(model: Any, part: Any) -> Any:
+def _full_record(model: Any, part: Any) -> Any:
     return part if isinstance(part, Mapping) else changed(model, part)
 
 

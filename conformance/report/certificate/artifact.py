@@ -176,15 +176,15 @@ def started_by(command: BackendCommand, artifact: Path | None) -> StartedArtifac
     place = artifact.resolve()
     program, *words = command.arguments
     path = shutil.which(program, path=command.environment.get("PATH")) or program
-    if (found := _within(Path(path), place)) is not None:
+    if (found := _path_in_artifact(Path(path), place)) is not None:
         return StartedArtifact(PROGRAM, found)
     here = command.folder or Path.cwd()
     files = [*_modules(program, words, command, here), *_paths(words, here)]
-    named = next(filter(None, (_within(file, place) for file in files)), None)
+    named = next(filter(None, (_path_in_artifact(file, place) for file in files)), None)
     return StartedArtifact() if named is None else StartedArtifact(NAMED, named)
 
 
-def _within(file: Path, artifact: Path) -> str | None:
+def _path_in_artifact(file: Path, artifact: Path) -> str | None:
     """The path of a file or folder in the artifact; the artifact's own name where it is the artifact itself."""
     try:
         real = file.resolve(strict=True)

@@ -67,9 +67,9 @@ def new_pair(prefix: Path, test: bool = False) -> PublicKey:
     secret = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
     public = _public(key.public_key())
     # The public half first: a private key without one is never left behind.
-    made = _written(prefix.with_name(f"{prefix.name}.pub"), public.pem, 0o644)
+    made = _write_new(prefix.with_name(f"{prefix.name}.pub"), public.pem, 0o644)
     try:
-        _written(prefix.with_name(f"{prefix.name}.key"), secret, 0o600)
+        _write_new(prefix.with_name(f"{prefix.name}.key"), secret, 0o600)
     except BaseException:
         made.unlink(missing_ok=True)
         raise
@@ -83,7 +83,7 @@ def _test_key() -> Any:
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(TEST_SEED).digest())
 
 
-def _written(file: Path, data: bytes, mode: int) -> Path:
+def _write_new(file: Path, data: bytes, mode: int) -> Path:
     """A new file with these bytes; one that is there already, a link included, is never written to."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:

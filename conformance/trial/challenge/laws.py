@@ -78,7 +78,7 @@ def drawn_instances(law: Law, use: LawUse, tools: Tools, random: Random) -> Iter
     """Instances that no run without this state of `random` has, no two alike; as many as there are to be tried."""
     known = {instance.slug for instance in law.instances(tools, use)}
     for _ in range(_TRIES):
-        chosen = _drawn(axes(use, law.defaults), law, random)
+        chosen = _draw_parameters(axes(use, law.defaults), law, random)
         made = list(law.instances(tools, replace(use, over=chosen)))
         new = [instance for instance in made if instance.slug not in known]
         if new:
@@ -87,7 +87,7 @@ def drawn_instances(law: Law, use: LawUse, tools: Tools, random: Random) -> Iter
             yield new[-1]
 
 
-def _drawn(chosen: Axes, law: Law, random: Random) -> dict[str, list[Any]]:
+def _draw_parameters(chosen: Axes, law: Law, random: Random) -> dict[str, list[Any]]:
     """One value of every parameter; all values of one that an instance takes as a whole, each drawn."""
     split = law.split if isinstance(law.split, Split) else Split()
     drawn: dict[str, list[Any]] = {}

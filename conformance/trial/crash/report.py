@@ -72,13 +72,13 @@ def _wrong(
         if answer not in wanted:
             older = [version[index] for version in versions[:floor]]
             damage = _damage(answer, older, [version[index] for version in versions])
-            return ExplainedDamage(damage, f"{name} is answered by {_told(answer, wanted)}")
+            return ExplainedDamage(damage, f"{name} is answered by {_answer_text(answer, wanted)}")
     return ExplainedDamage(
         Damage.MIXED, f"each of {', '.join(names)} is right alone, together they are of two versions"
     )
 
 
-def _told(answer: Answer, wanted: Sequence[Answer]) -> str:
+def _answer_text(answer: Answer, wanted: Sequence[Answer]) -> str:
     """An answer and what would be right; of two results only the first part in which the likest one differs."""
     results = [dict(_leaves(one.value)) for one in wanted if one.kind is AnswerKind.RESULT]
     if answer.kind is not AnswerKind.RESULT or not results:

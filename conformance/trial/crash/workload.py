@@ -247,12 +247,12 @@ class WorkloadClient:
         absent: set[str] = set()
         for step in steps:
             if isinstance(step, InitialFile):
-                answers.append(_put(step, folder))
+                answers.append(_put_file(step, folder))
                 continue
             if isinstance(step, HarnessRead):
                 answer = Answer(AnswerKind.ABSENT) if step.where in absent else _look(step, folder)
             else:
-                answer = yield from self._called(step, folder, given)
+                answer = yield from self._call(step, folder, given)
             answers.append(answer)
             if answer.kind is AnswerKind.ABSENT:
                 absent.add(step.name)
@@ -260,7 +260,7 @@ class WorkloadClient:
                 break
         return tuple(answers)
 
-    def _called(self, step: WorkloadStep, folder: Path, given: dict[str, Any]) -> Talk[Answer]:
+    def _call(self, step: WorkloadStep, folder: Path, given: dict[str, Any]) -> Talk[Answer]:
         """The answer to one call; `given` collects the results by step."""
         roots = {name: str(folder / root) for name, root in step.roots.items()}
 
@@ -298,7 +298,7 @@ def _look(step: HarnessRead, folder: Path) -> Answer:
     return Answer(AnswerKind.RESULT, found) if found else Answer(AnswerKind.ABSENT)
 
 
-def _put(step: InitialFile, folder: Path) -> Answer:
+def _put_file(step: InitialFile, folder: Path) -> Answer:
     """Write a file, and make the folders above it."""
     file = folder / step.root / step.path
     file.parent.mkdir(parents=True, exist_ok=True)

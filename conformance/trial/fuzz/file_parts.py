@@ -239,13 +239,13 @@ def reports_problems(contract: Contract) -> bool:
 def _edits(contract: Contract, found: Sequence[FormatFiles]) -> Iterator[Edit]:
     """Edits that may be reported: an extra file beside each file, an extra key in each map; taken in turn."""
     extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
-    beside = [[_beside(contract, one, path) for path in one.formed.paths] for one in found]
+    beside = [[_neighbour_file(contract, one, path) for path in one.formed.paths] for one in found]
     for edit in chain.from_iterable(_by_turns([*extra, *beside])):
         if edit and not any(edits_file_in_use(contract, edit, one.steps[: one.at]) for one in found):
             yield edit
 
 
-def _beside(contract: Contract, found: FormatFiles, path: str) -> Edit:
+def _neighbour_file(contract: Contract, found: FormatFiles, path: str) -> Edit:
     """The edit that puts a file with another name beside one; empty if the operator could own that name."""
     taken = {**contract.bystanders.owned, **contract.bystanders.none}
     name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")

@@ -68,12 +68,12 @@ def large(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
         for place in inside.first(native):
             # Every part of a self-describing value has the kind of its leaf.
             name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
-            if name not in seen and (grown := _grown(place)) is not None:
+            if name not in seen and (grown := _enlarged(place)) is not None:
                 seen.add(name)
                 yield put(native, place.path, grown)
 
 
-def _grown(place: Place) -> Any:
+def _enlarged(place: Place) -> Any:
     match place.value:
         case str() if isinstance(place.type, Scalar | Value):
             return (place.value + "a" * _BYTES)[: _BYTES - 1] + "z"

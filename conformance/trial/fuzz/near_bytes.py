@@ -38,7 +38,7 @@ def near_bytes(data: bytes, random: Random, change: Change | None, tame: bool = 
         item = item_in(data)
         if item is not None:
             spoils = not tame and random.random() < 0.15
-            return _spoilt(data, random) if spoils else _changed(item[0], random, change, tame)
+            return _refused_encoding(data, random) if spoils else _changed_item(item[0], random, change, tame)
     if not data:
         return random.randbytes(random.randrange(1, 4))
     place = random.randrange(len(data))
@@ -114,7 +114,7 @@ def _plain(item: Any) -> Any:
     raise TypeError(f"{type(item).__name__} is no self-describing value")
 
 
-def _changed(item: Any, random: Random, change: Change, tame: bool) -> bytes:
+def _changed_item(item: Any, random: Random, change: Change, tame: bool) -> bytes:
     inside = list(places(Value(), item))
     place = random.choice([*inside, Place((), "", Value(), item)])
     new = ABSENT if place.optional and not tame and random.random() < 0.15 else change(place.value)
@@ -158,7 +158,7 @@ def _canonical(value: Any) -> bytes:
         return encode_item(value)
 
 
-def _spoilt(data: bytes, random: Random) -> bytes:
+def _refused_encoding(data: bytes, random: Random) -> bytes:
     """The same item with one part that a strict reader refuses."""
     start, end, major, argument = random.choice(list(_heads(data)))
     return random.choice(_spoils(data, start, end, major, argument))

@@ -133,12 +133,12 @@ class _Search:
         asked = [Call(self.contract.operator, self.forms.inputs.from_native(native)) for native in natives]
         answers = zip(asked, self.reference.ask(asked), self.backend.ask(asked), strict=True)
         for k, (call, right, said) in enumerate(answers):
-            if (wrong := self._judged(call, right, said)) is not None:
+            if (wrong := self._failure_of(call, right, said)) is not None:
                 self.found = replace(wrong, steps=(QuestionCall("call", call.operator, call.inputs),))
                 return k
         return None
 
-    def _judged(self, call: Call, right: Observed, said: Observed) -> Result | None:
+    def _failure_of(self, call: Call, right: Observed, said: Observed) -> Result | None:
         found = "the smallest call found on which the backend and the reference differ"
         wrong = wrong_answer(fuzz_check(self.contract), self.contract, call, right, said, found)
         if wrong is None or wrong.verdict is not Verdict.FAIL or not isinstance(said, ObservedFailure):

@@ -188,7 +188,7 @@ def _yaml(value: Any) -> str:
 
 def simpler_program(inputs: Mapping[str, Struct], program: Program, step: int = 1) -> RecordedChoices:
     """The choices of programs with some of the turns, each with simpler inputs, on its own handle or an earlier one."""
-    return tuple_of([_simpler(inputs, program, k, step) for k in range(len(program))]).map(_joined)
+    return tuple_of([_simpler(inputs, program, k, step) for k in range(len(program))]).map(_program_of)
 
 
 def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) -> RecordedChoices:
@@ -202,5 +202,5 @@ def _simpler(inputs: Mapping[str, Struct], program: Program, k: int, step: int) 
     return kept_or_absent(turns)
 
 
-def _joined(turns: Sequence[Any]) -> Program:
+def _program_of(turns: Sequence[Any]) -> Program:
     return without_turns(tuple(turns), [k for k, turn in enumerate(turns) if turn is ABSENT])

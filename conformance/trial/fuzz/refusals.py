@@ -119,7 +119,7 @@ def _asked_outside(
     earlier = tuple(_nested(one, root) for one in before if not isinstance(one, TreeStep))
     looks = (
         TreeStep(Roots.within(_AROUND, root), ".", contract.fuzz_decode),
-        TreeStep(_AROUND, _beside(root), contract.fuzz_decode),
+        TreeStep(_AROUND, _sibling_folder(root), contract.fuzz_decode),
     )
     for text, edits in _leading_out(root, path, files):
         call = _nested(QuestionCall("outside", step.operator, renamed(step.inputs, path, text)), root)
@@ -136,14 +136,14 @@ def renamed(value: Any, path: str, other: str) -> Any:
     return other if value == path else value
 
 
-def _beside(root: str) -> str:
+def _sibling_folder(root: str) -> str:
     """A folder whose name begins like the root's."""
     return f"{root}2"
 
 
 def _leading_out(root: str, path: str, files: Sizes) -> Iterator[tuple[str, tuple[Edit, ...]]]:
     """Paths that lead out of a root, and the edits before each."""
-    beside = _beside(root)
+    beside = _sibling_folder(root)
     planted = _planted(root, path, files, beside)
     for text in (
         f"../{beside}/{path}",
