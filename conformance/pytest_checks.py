@@ -79,7 +79,7 @@ class CheckProcess:
 def _answers(trials: _Trials, questions: Iterator[str]) -> Iterator[CollectedChecks | CheckVerdict]:
     try:
         for question in questions:
-            yield trials.collected() if question == _COLLECT else trials.judged(question)
+            yield trials.collected() if question == _COLLECT else trials.verdict_of(question)
     finally:
         trials.close()
 
@@ -103,7 +103,7 @@ class _Trials:
         declared = None if isinstance(self._hello, BadHello) else self._hello.operators
         unmatched = [one.check for one in self._options.expected_failures if not _matches(one.check, self._judges)]
         if unmatched:
-            known = list(self._plan.whole().ids)
+            known = list(self._plan.of_largest_profile().ids)
             unmatched = [pattern for pattern in unmatched if not _matches(pattern, known)]
         return CollectedChecks(checks, declared, tuple(unmatched))
 
@@ -125,7 +125,7 @@ class _Trials:
         except BadHello as error:
             return error
 
-    def judged(self, id_: str) -> CheckVerdict:
+    def verdict_of(self, id_: str) -> CheckVerdict:
         """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
             check, tried = self._judges[id_]

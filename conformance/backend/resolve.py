@@ -88,7 +88,7 @@ def _declared(text: str, command: str, suite: Suite, wire: str, folder: Path) ->
     elif "/" in first:
         first = str(folder / first)
     if shutil.which(first) is None:
-        raise BackendNotFound(f"command not found: {first!r}, of the backend {text!r} in {suite.shown(suite.file)}")
+        raise BackendNotFound(f"command not found: {first!r}, of the backend {text!r} in {suite.path_text(suite.file)}")
     return BackendCommand(text, (first, *rest), _ours(wire), folder=folder)
 
 

@@ -177,7 +177,7 @@ def _in_sequence(
     base = beginning(begins) if given is None and begins is not None else given or {}
     sequence = sequence_over(library, contract.operator, base, pair)
     found = sequence.first_difference(options.every) if options.position is None else sequence.at(options.position)
-    heading = [Fact("sequence", f"{contract.operator}, {sequence.told}")]
+    heading = [Fact("sequence", f"{contract.operator}, {sequence.in_words}")]
     if begins is not None:
         heading.append(Fact("begins as", begins.id))
     if not isinstance(found, Located):

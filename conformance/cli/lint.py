@@ -84,9 +84,9 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
         raise CommandError("--update", "T006", "needs the text of a source", "add --source FILE")
     for coverage, text in texts:
         file = library.suite.spec / coverage.family / "coverage.yaml"
-        with writing(library.suite.shown(file), "make the file writable"):
+        with writing(library.suite.path_text(file), "make the file writable"):
             write_whole(file, updated(coverage, text))
-        say(f"{library.suite.shown(file)} written; `tally lint --coverage --source {text.name}` compares it")
+        say(f"{library.suite.path_text(file)} written; `tally lint --coverage --source {text.name}` compares it")
 
 
 def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintResult:

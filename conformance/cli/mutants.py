@@ -152,7 +152,7 @@ def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
         texts[folder / FLOOR_FILE] = floor_text(floor)
     for file, text in texts.items():
         write_whole(file, text)
-        say(f"wrote {library.suite.shown(file)}")
+        say(f"wrote {library.suite.path_text(file)}")
 
 
 def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
@@ -183,7 +183,7 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
     if write:
         file.parent.mkdir(exist_ok=True)
         file.write_text(score_text(score), encoding="utf-8")
-        say(f"wrote {library.suite.shown(file)}")
+        say(f"wrote {library.suite.path_text(file)}")
         return FINE
     try:
         committed = read_unnoticed(file)

@@ -38,18 +38,18 @@ def draft(operator: str, library: Library) -> NewFiles:
             f"operator {operator!r}", "T005", "the suite has this operator already", "choose another name"
         )
     values = _values(operator, family, library)
-    texts = {suite.shown(contract): filled("operator/contract.yaml", values)}
+    texts = {suite.path_text(contract): filled("operator/contract.yaml", values)}
     left: list[str] = []
     for name, head in (("requirements", f"seed: {values['SEED']}\nrequirements:\n"), ("mutants", "mutants:\n")):
         file = folder / f"{name}.yaml"
         before = file.read_text("utf-8") if file.exists() else head
-        texts[suite.shown(file)] = _appended(before, filled(f"operator/{name}.yaml", values))
+        texts[suite.path_text(file)] = _appended(before, filled(f"operator/{name}.yaml", values))
     texts |= _source(family, values, library, left)
     reference = suite.root / suite.mutants.folder / "operators.py"
     before = reference.read_text("utf-8") if suite.mutants.folder and reference.is_file() else ""
     if before.count(_TABLE) == 1:
         entry = f'{_TABLE}    "{operator}": {values["FUNCTION"]},\n'
-        texts[suite.shown(reference)] = before.replace(_TABLE, filled("operator/function.py", values) + entry)
+        texts[suite.path_text(reference)] = before.replace(_TABLE, filled("operator/function.py", values) + entry)
     else:
         left.append(f"add {operator} to the reference, and let the patches of its mutants name its files")
     return NewFiles(texts, tuple(left))
@@ -97,10 +97,10 @@ def _source(family: str, values: Mapping[str, str], library: Library, left: list
     rows = f"- {{lines: [{first}, {first + 1}], requirements: [{values['REFUSED']}]}}\n"
     rows += f"- {{lines: [{first + 2}, {first + 2}], requirements: [{values['ANSWERED']}]}}\n"
     head = file.read_text("utf-8") if file.exists() else f"document: {document.name}\npassages:\n"
-    coverage = coverage_from(parse(_appended(head, rows), suite.shown(file)), family)
+    coverage = coverage_from(parse(_appended(head, rows), suite.path_text(file)), family)
     return {
-        suite.shown(document): text,
-        suite.shown(file): updated(coverage, text_of(document.name, text.encode())),
+        suite.path_text(document): text,
+        suite.path_text(file): updated(coverage, text_of(document.name, text.encode())),
     }
 
 

@@ -121,7 +121,7 @@ class _Shown:
         self.checks = checks
         self.rest.plan(stages)
 
-    def judged(self, check_id: str, verdict: str) -> None:
+    def note_verdict(self, check_id: str, verdict: str) -> None:
         """Remember the verdict."""
         self.verdicts[check_id] = verdict
 

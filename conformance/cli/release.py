@@ -66,7 +66,7 @@ def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
 
 
 def _refused(difference: SuiteDifference) -> CommandError:
-    lines = [f"{refusal(change, difference.old)}: {change.wanted}" for change in difference.refused]
+    lines = [f"{refusal(change, difference.old)}: {change.advice}" for change in difference.refused]
     message = f"{len(lines)} of the contracts need another version than they have; nothing was written"
     hint = f"`tally diff {difference.old} .` shows what changed"
     return CommandError("not released", "T024", message, hint, status=_REFUSED, extra="\n".join(lines))
@@ -116,7 +116,9 @@ def write(draft: NextRelease, library: Library) -> None:
     """Write all files of a release or, where one cannot be written, none; raises CommandError."""
     before = {file: file.read_bytes() if file.exists() else None for file in draft.texts}
     done: list[Path] = []
-    with writing(library.suite.shown(library.suite.spec / LOCK_FILE), "make the suite writable; nothing was released"):
+    with writing(
+        library.suite.path_text(library.suite.spec / LOCK_FILE), "make the suite writable; nothing was released"
+    ):
         try:
             for file, text in draft.texts.items():
                 write_whole(file, text)
@@ -138,7 +140,7 @@ def _restore(contents: Mapping[Path, bytes | None]) -> None:
 def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:
     """What a release would write, for a dry run."""
     for file, text in draft.texts.items():
-        name = library.suite.shown(file)
+        name = library.suite.path_text(file)
         if file.name == LOCK_FILE:
             yield f"would write {name}: {draft.tag} in `released`, {len(text.encode())} bytes"
         else:

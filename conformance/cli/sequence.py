@@ -93,7 +93,7 @@ class SearchedSequence:
         return position, self.sequence.inputs(self.base, position)
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What the sequence is, in words."""
         unit, extent = self.sequence.declaration.unit, self.extent
         return f"{unit}s {extent.start} to {extent.length - 1}, {extent.calls} calls of {extent.stride}"

@@ -131,7 +131,7 @@ def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     from conformance.vectors.corpus import load_corpus
 
     corpus = load_corpus(library.suite)
-    place = library.suite.shown(library.suite.vectors)
+    place = library.suite.path_text(library.suite.vectors)
     if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
         hint = "restore the contract, or run `tally vectors build`"
         raise CommandError(place, "T004", f"there are cases of {orphans[0]}, but no contract", hint)

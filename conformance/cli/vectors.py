@@ -245,6 +245,6 @@ def release_command(tag: str, dry_run: bool, jobs: int, profile: str) -> int:
         return FINE
     release.write(draft, library)
     for file in draft.texts:
-        say(f"wrote {library.suite.shown(file)}")
+        say(f"wrote {library.suite.path_text(file)}")
     say(f"released {draft.tag}: from now on `tally lint` is red where an edit needs another version")
     return FINE

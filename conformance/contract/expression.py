@@ -178,7 +178,7 @@ class Environment:
 
         A `let` that does not evaluate stays unbound, so that what uses it is not true.
         """
-        return self.joined(self.known(values), result)
+        return self.activation(self.bindings(values), result)
 
     def only_for(self, expressions: Iterable[Expression]) -> Environment:
         """The environment with what these expressions need; to bind all variables and lets costs more."""
@@ -191,7 +191,7 @@ class Environment:
         variables = tuple(variable for variable in self.variables if variable.name in needed)
         return replace(self, variables=variables, lets=tuple(reversed(lets)))
 
-    def joined(self, known: Mapping[str, Any], result: Any = None) -> Any:
+    def activation(self, known: Mapping[str, Any], result: Any = None) -> Any:
         """The activation for what `known` answered and, for postconditions, the native result."""
         return self.engine.Activation(dict(known) if result is None else self.followed(known, result))
 
@@ -201,7 +201,7 @@ class Environment:
         self._follow(data, self.after)
         return data
 
-    def known(self, values: Any) -> dict[str, Any]:
+    def bindings(self, values: Any) -> dict[str, Any]:
         """The values of the variables over native inputs, and of the lets."""
         data = {variable.name: variable.read(values) for variable in self.variables if not variable.of_result}
         self._follow(data, self.lets)

@@ -114,7 +114,7 @@ def load_library(suite: Suite) -> Library:
     known = reader.cache.get("library", digest)
     if known is not MISSING:
         rows = known.items()
-        return _Loader(reader).known({name: Origin(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
+        return _Loader(reader).lazy_library({name: Origin(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
     library = _Loader(reader).library()
     places: Mapping[str, Origin] = library.contracts.notes if isinstance(library.contracts, LazyMapping) else {}
     plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
@@ -143,14 +143,14 @@ class _Loader:
         pages = {kind: self.pages(kind, folders) for kind in _PAGES}
         rows = {kind: self.rows(kind, folders) for kind in _ROWS}
         if not contracts and not self.problems:
-            place = Position(self.suite.shown(self.spec), 1, 1)
+            place = Position(self.suite.path_text(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
         contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
         return Library(self.suite, contracts_by_name, types, errors, **pages, **rows)
 
-    def known(self, places: Mapping[str, Origin]) -> Library:
+    def lazy_library(self, places: Mapping[str, Origin]) -> Library:
         """The library of files that were found valid, each part made when it is first used."""
         types, errors, functions = self.shared()
         folders = self.families()
@@ -185,7 +185,7 @@ class _Loader:
 
     def pages(self, kind: str, folders: list[Path]) -> dict[str, Any]:
         """The page of each family."""
-        return {family: _PAGES[kind](source, family) for family, source in self.each(folders, kind)}
+        return {family: _PAGES[kind](source, family) for family, source in self.family_files(folders, kind)}
 
     def lazy_pages(self, kind: str, folders: list[Path]) -> LazyMapping[Any]:
         having = dict.fromkeys(one.name for one in folders if os.path.lexists(one / f"{kind}.yaml"))
@@ -194,14 +194,14 @@ class _Loader:
     def rows(self, kind: str, folders: list[Path]) -> dict[str, Any]:
         """The rows of all families by name; a problem where a name comes twice."""
         found: dict[str, Any] = {}
-        for family, source in self.each(folders, kind):
+        for family, source in self.family_files(folders, kind):
             for name, value in _ROWS[kind](source, family):
                 if name in found:
                     self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
                 found[name] = value
         return found
 
-    def each(self, folders: list[Path], schema: str) -> Iterator[tuple[str, Source]]:
+    def family_files(self, folders: list[Path], schema: str) -> Iterator[tuple[str, Source]]:
         """Every family that has a file of this name, and the file."""
         for folder in folders:
             if source := self.reader.checked(folder / f"{schema}.yaml", schema):
@@ -213,7 +213,7 @@ class _Loader:
             return False
         contract = file.with_name(file.name.removesuffix(ENDING) + ".yaml")
         if not contract.exists():
-            place, hint = Position(self.suite.shown(file), 1, 1), f"write {contract.name}, or rename this file"
+            place, hint = Position(self.suite.path_text(file), 1, 1), f"write {contract.name}, or rename this file"
             self.problems.append(Problem(place, "C006", "cases without a contract beside them", hint))
         return True
 

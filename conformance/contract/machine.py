@@ -117,7 +117,7 @@ def next_state(
     before: State = inputs.get("state") or {}
     values: Mapping[str, Any] = {}
     if not method.becomes.keys() <= method.keeps:
-        values = environment.followed(environment.known(inputs), result)
+        values = environment.followed(environment.bindings(inputs), result)
     found: dict[str, Any] = {}
     for member in struct.fields:
         if member.name not in method.becomes or not method.needs[member.name] <= before.keys():
@@ -197,7 +197,7 @@ class OperationText:
     said: Mapping[str, str]
     unknown: frozenset[str]
 
-    def seen(self, inputs: Struct) -> Struct:
+    def visible_inputs(self, inputs: Struct) -> Struct:
         """The inputs as expressions see them: with the state behind the handle that the operation takes."""
         if not self.takes:
             return inputs

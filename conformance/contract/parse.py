@@ -155,7 +155,7 @@ class _Parser:
 
     def environment(self, inputs: Struct, outputs: Struct | None) -> Environment:
         lets, words = list(self.body.get("let", {}).items()), self.words
-        seen, silent = (inputs, None) if words is None else (words.seen(inputs), words.silent)
+        seen, silent = (inputs, None) if words is None else (words.visible_inputs(inputs), words.silent)
         following = words.following if words is not None and outputs is not None else []
         try:
             return environment(seen, outputs, lets, self.functions, following, silent)
@@ -226,12 +226,12 @@ class _Parser:
 
     def guard(self, index: int, env: Environment) -> Guard:
         path: ValuePath = ("requires", index)
-        return row(Guard, self.at(path), code=self.at(path)["else"], **self.judged(path, env))
+        return row(Guard, self.at(path), code=self.at(path)["else"], **self.expression_fields(path, env))
 
     def clause(self, path: ValuePath, env: Environment) -> Clause:
-        return row(Clause, self.at(path), **self.judged(path, env))
+        return row(Clause, self.at(path), **self.expression_fields(path, env))
 
-    def judged(self, path: ValuePath, env: Environment) -> dict[str, Any]:
+    def expression_fields(self, path: ValuePath, env: Environment) -> dict[str, Any]:
         """What guards and postconditions have beside their texts."""
         expression = self.expression((*path, "that"), env)
         return {"expression": expression, "position": self.source.at(path), "needs": self.needs(expression, env)}

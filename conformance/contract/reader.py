@@ -136,7 +136,7 @@ class Reader:
         plain = self.cache.get("source", key)
         if plain is not MISSING:
             text = "".join(self.snapshot[one].decode("utf-8") for one in files if one.name != SHARED)
-            return unpacked(plain, self.suite.shown(file), text)
+            return unpacked(plain, self.suite.path_text(file), text)
         source = self._fit(schema, files)
         if source is not None and key:
             self.cache.put("source", key, packed(source))
@@ -151,7 +151,7 @@ class Reader:
         if not all(one in self.snapshot for one in files):
             return ""
         contents = [hashlib.sha256(self.snapshot[one]).hexdigest() for one in files]
-        return digest_of_texts((self._schemas, schema, *map(self.suite.shown, files), *contents))
+        return digest_of_texts((self._schemas, schema, *map(self.suite.path_text, files), *contents))
 
     def _fit(self, schema: str, files: list[Path]) -> Source | None:
         try:
@@ -173,7 +173,7 @@ class Reader:
         return None if found else source
 
     def _parsed(self, file: Path) -> Source:
-        shown = self.suite.shown(file)
+        shown = self.suite.path_text(file)
         if file in self.snapshot:
             try:
                 return parse(self.snapshot[file].decode("utf-8"), shown)

@@ -136,7 +136,7 @@ class _Reader:
             return cast(Mapping[str, Any], self.trace(step, at))
         patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
         if not patterns or step.keys() & _OTHERS:
-            return self.called(step, at)
+            return self.as_call(step, at)
         name, *others = patterns
         if not isinstance(self.named_values, dict) or name not in self.named_values:
             hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
@@ -145,7 +145,7 @@ class _Reader:
             message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)])
         self.moved[(*at, name)] = ("with",)
-        beside = self.called({key: part for key, part in step.items() if key != name}, at)
+        beside = self.as_call({key: part for key, part in step.items() if key != name}, at)
         return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}
 
     def named(self, value: Any, at: ValuePath) -> Any:
@@ -161,7 +161,7 @@ class _Reader:
             return value
         calls = any(key[:1].isupper() for key in value)
         if ("step" in value or calls) and all(key in _CALL_KEYS or key[:1].isupper() for key in value):
-            return self.called(value, at)
+            return self.as_call(value, at)
         # A case, in a list that several contracts use, or the pattern of one.
         return self.pinned(value, at) if "id" in value or value.keys() <= _CASE_KEYS else value
 
@@ -173,7 +173,7 @@ class _Reader:
                 return bool(names) or self.repeats_steps(first)
         return False
 
-    def called(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
+    def as_call(self, step: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
         """A step with `call` and `set` instead of `Call: inputs`."""
         calls = [key for key in step if key[:1].isupper()]
         if not calls:

@@ -78,6 +78,6 @@ class Suite:
         """The `tally.toml`."""
         return self.root / FILE
 
-    def shown(self, file: Path) -> str:
+    def path_text(self, file: Path) -> str:
         """A file's path as users read it: relative to the root where it lies below it."""
         return file.relative_to(self.root).as_posix() if file.is_relative_to(self.root) else str(file)

@@ -259,8 +259,8 @@ class Evaluator:
         """The variables of a call with another result, or without one."""
         environment = self.contract.result_environment
         if call not in self._known:
-            self._known[call] = environment.known(call.inputs)
-        return environment.joined(self._known[call], result)
+            self._known[call] = environment.bindings(call.inputs)
+        return environment.activation(self._known[call], result)
 
     def refusal(self, guards: tuple[Guard, ...], call: FrozenCall) -> Guard | None:
         """The first guard that is not true for a call."""

@@ -118,7 +118,7 @@ class Text:
     lines: tuple[bytes, ...]
     sha256: str
 
-    def shown(self, first: int) -> str:
+    def beginning(self, first: int) -> str:
         """The beginning of one line, counted from 1."""
         return self.lines[first - 1].decode("utf-8", "replace").strip()[:_BEGINS].strip()
 
@@ -164,7 +164,7 @@ def _gap_findings(gap: _Gap, text: Text) -> Iterator[Finding]:
         now = f"lines {used[0]}-{used[-1]} are not what was mapped as {lost}" if used else f"gone: {lost}"
         yield Finding(place, CODE, now, text.name, _REREAD)
     elif used:
-        message = f"no passage covers lines {used[0]}-{used[-1]}: {text.shown(used[0])!r}"
+        message = f"no passage covers lines {used[0]}-{used[-1]}: {text.beginning(used[0])!r}"
         yield Finding(Position(text.name, used[0], 1), CODE, message, text.name, _PLACE)
 
 
@@ -232,7 +232,7 @@ def updated(coverage: Coverage, text: Text) -> str:
             passages.append(replace(passage, first=gap.first, last=gap.last) if gap and free else passage)
             continue
         words = text.lines[place - 1 : place - 1 + passage.size]
-        shown = next((text.shown(place + k) for k, line in enumerate(words) if line.strip()), "")
+        shown = next((text.beginning(place + k) for k, line in enumerate(words) if line.strip()), "")
         last = place + passage.size - 1
         passages.append(replace(passage, first=place, last=last, begins=shown, digest=_digest(words)))
     head = [line for line in coverage.source.text.splitlines() if line.startswith("#")]

@@ -61,7 +61,7 @@ class SequenceDifference:
     declared: bool = False  # whether the unit is that of a declared sequence
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether the elements near that place are all that the sequence has."""
         return len(self.around) == self.count
 

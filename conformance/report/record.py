@@ -332,7 +332,11 @@ def read_back(run: RunResult, library: Library) -> Record:
 
 def _scope_of(run: RunResult) -> dict[str, Any]:
     counts = zip(("unconfirmed", "determined"), run.unconfirmed, strict=True)
-    return {"operators": list(run.tried), "of": run.declarable, **{name: count for name, count in counts if count}}
+    return {
+        "operators": list(run.tested_operators),
+        "of": run.declarable,
+        **{name: count for name, count in counts if count},
+    }
 
 
 def record_with_verdict(members: Mapping[str, Any]) -> Record:

@@ -88,7 +88,7 @@ class RequirementChange:
     sentence: str = ""
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What happened to the row, in words."""
         return f"{self.how} ({' and '.join(self.parts)})" if self.parts else self.how
 
@@ -128,7 +128,7 @@ class SuiteDifference:
     def sentence(self) -> str:
         """The answer in one line."""
         if self.refused:
-            some = "; ".join(f"{one.operator}: {one.wanted}" for one in self.refused[:_NAMED])
+            some = "; ".join(f"{one.operator}: {one.advice}" for one in self.refused[:_NAMED])
             more = f"; and {len(self.refused) - _NAMED} more" if len(self.refused) > _NAMED else ""
             return f"NOT AS GOVERNANCE ASKS: {some}{more}"
         if self.contracts:
@@ -244,7 +244,7 @@ def as_text(difference: SuiteDifference, every: bool = False) -> str:
     if difference.requirements:
         lines += ["", "requirements"]
         for row in difference.requirements if every else difference.requirements[:_SHOWN]:
-            lines += _wrapped(f"{row.id} {row.told}{f': {row.sentence}' if row.sentence else ''}", 4, 8)
+            lines += _wrapped(f"{row.id} {row.in_words}{f': {row.sentence}' if row.sentence else ''}", 4, 8)
         lines += _hidden(len(difference.requirements), every)
     if difference.certificates:
         lines += ["", "certificates (their signatures are not looked at; `tally verify` does that)"]
@@ -278,7 +278,7 @@ def _versions(change: ContractChange) -> str:
         return f"new, version {change.now}{successor}"
     if not change.now:
         return f"{change.then}, gone"
-    return f"{change.then} -> {change.now}  asked: {_word(change.asked)}, given: {_word(change.given)}"
+    return f"{change.then} -> {change.now}  asked: {_word(change.asked_level)}, given: {_word(change.given_level)}"
 
 
 def _word(level: Level) -> str:
@@ -294,8 +294,8 @@ def _facts(change: ContractChange, difference: SuiteDifference) -> Iterator[tupl
         yield "tests", ", ".join(tested)
     if change.operator in difference.lapsing:
         yield "lapsed", f"certificates: {difference.lapsing[change.operator]}"
-    if change.wanted:
-        yield "next", change.wanted
+    if change.advice:
+        yield "next", change.advice
 
 
 def _cases(change: ContractChange, difference: SuiteDifference, added: bool) -> Iterator[tuple[str, str]]:
@@ -324,7 +324,7 @@ def as_markdown(difference: SuiteDifference, every: bool = False) -> str:
         rows = []
         for change in difference.contracts:
             reasons = "; ".join(f"{reason.level.name}: {reason.text}" for reason in change.reasons)
-            rows.append([code(said) for said in (change.operator, _versions(change), reasons, change.wanted)])
+            rows.append([code(said) for said in (change.operator, _versions(change), reasons, change.advice)])
         blocks.append(table(["contract", "version", "why", "next"], rows))
     if every and difference.contracts:
         cases = [[code(id_), how] for one in difference.contracts for id_, how in _cases(one, difference, every)]
@@ -346,10 +346,10 @@ def as_json(difference: SuiteDifference, every: bool = True) -> str:
             "operator": change.operator,
             "old_version": change.then or None,
             "new_version": change.now or None,
-            "asked": _word(change.asked),
-            "given": _word(change.given),
+            "asked": _word(change.asked_level),
+            "given": _word(change.given_level),
             "granted": change.is_granted,
-            "next": change.wanted,
+            "next": change.advice,
             "predecessor": change.predecessor or None,
             "reasons": [{"level": reason.level.name, "what": reason.text} for reason in change.reasons],
             "vectors": {
@@ -394,7 +394,7 @@ def as_entry(difference: SuiteDifference, tag: str) -> str:
     if not difference.old:
         lines.append(f"- {counted(len(difference.requirements), 'requirement')}")
     for row in difference.requirements if difference.old else ():
-        lines.append(f"- requirement {code(row.id)} {row.told}: {code(row.sentence)}")
+        lines.append(f"- requirement {code(row.id)} {row.in_words}: {code(row.sentence)}")
     if difference.lapsing:
         lines.append(f"- certificates lapse for {', '.join(map(code, sorted(difference.lapsing)))}")
     return "\n".join(lines) + "\n"

@@ -254,22 +254,22 @@ def test_with_a_limit_parts_grow_until_it_is_reached() -> None:
     for part in one.parts(range(1000)):
         sizes.append(len(part))
         if len(sizes) == 3:
-            list(one.taken([failed(ORDER, "wrong")]))
+            list(one.results_within([failed(ORDER, "wrong")]))
     assert sizes == [64, 128, 256]
 
 
 def test_the_last_failure_that_is_allowed_is_the_last_result() -> None:
     results = [passed(ORDER, "a"), failed(ORDER, "b"), passed(ORDER, "c"), failed(ORDER, "d"), passed(ORDER, "e")]
     one = limit(2)
-    assert list(one.taken(results)) == results[:4]
-    assert one.reached
-    assert list(one.taken(results)) == []
+    assert list(one.results_within(results)) == results[:4]
+    assert one.is_reached
+    assert list(one.results_within(results)) == []
 
 
 def test_an_expected_failure_does_not_count_and_its_pass_does() -> None:
     one = limit(1)
     listed = check(ORDER, "excused")
-    assert [r.verdict for r in one.taken([Result(listed, Verdict.FAIL), Result(listed, Verdict.PASS)])] == [
+    assert [r.verdict for r in one.results_within([Result(listed, Verdict.FAIL), Result(listed, Verdict.PASS)])] == [
         Verdict.FAIL,
         Verdict.PASS,
     ]

@@ -179,7 +179,7 @@ def test_links_swaps_and_truncations_are_replayed() -> None:
         Unlink(TOP, "b", 1),
         Write(2, 6, b"!"),
     )
-    whole = CrashTrees(base, operations).whole(len(operations))
+    whole = CrashTrees(base, operations).without_loss(len(operations))
     assert {path: whole.files[inode] for path, inode in whole.paths()} == {"a": b"b\0\0\0\0\0!", "c": b"aXYZ"}
 
 
@@ -190,7 +190,7 @@ def test_a_renamed_folder_takes_its_files_along() -> None:
         Rename(TOP, "tmp", TOP, "final", 1),
         Create(1, "late", 3),
     )
-    whole = CrashTrees(EMPTY, operations).whole(4)
+    whole = CrashTrees(EMPTY, operations).without_loss(4)
     assert [path for path, _ in whole.paths()] == ["final/", "final/in", "final/late"]
     without = CrashTrees(EMPTY, operations).volume(4, frozenset({2}), None)
     assert [path for path, _ in without.paths()] == ["tmp/", "tmp/in", "tmp/late"]

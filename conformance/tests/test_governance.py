@@ -60,7 +60,7 @@ def test_a_field_or_clause_that_changes_asks_for(edit: dict[str, str | None], le
     surface = {name: text for name, text in {**SURFACE, **edit}.items() if text is not None}
     found = change(replace(OLD, surfaces={NAME: surface}))
     assert [(reason.level, reason.text) for reason in found.reasons] == [(level, said)]
-    assert found.asked is level
+    assert found.asked_level is level
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_vector_that_changes_asks_for(vectors: dict[str, str], level: Level, s
 def test_the_version_must_rise_as_far_as_the_change_asks(version: str, granted: bool) -> None:
     more = replace(OLD, surfaces={NAME: {**SURFACE, "guard another": ""}})
     found = change(with_version(more, version))
-    assert (found.is_granted, found.wanted) == (granted, "" if granted else "raise its version to 1.3.0")
+    assert (found.is_granted, found.advice) == (granted, "" if granted else "raise its version to 1.3.0")
 
 
 def test_a_version_alone_may_rise_and_not_fall() -> None:
@@ -109,6 +109,6 @@ def test_a_machine_is_judged_with_its_operations() -> None:
     })  # fmt: skip
     new = replace(old, surfaces={**old.surfaces, "Queue.Push": {"text": "t", "inputs.item": "string"}})
     (found,) = contract_changes(old, new)
-    assert (found.operator, found.asked) == ("Queue", Level.MAJOR)
+    assert (found.operator, found.asked_level) == ("Queue", Level.MAJOR)
     assert found.reasons[0].text == "Push: inputs.item was bytes, is string"
-    assert "Queue_v2" in found.wanted
+    assert "Queue_v2" in found.advice

@@ -54,7 +54,7 @@ def question(**changes: str) -> AnySteps:
 def alike(backend: Mistake, mutant: Mistake, *others: AnySteps) -> bool:
     right, failing = Answering(lambda inputs: 0), [FailingQuestion(question(), "", "g")]
     asked = [cast(Client, one) for one in (Answering(backend), right, Answering(mutant))]
-    return MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], others)
+    return MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], others)
 
 
 def size(inputs: Mapping[str, Any]) -> int:
@@ -120,7 +120,9 @@ def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
     def told(backend: int, mutant: int) -> bool:
         mistakes = (off_by(backend, limit), lambda inputs: 0, off_by(mutant, limit))
         asked = [cast(Client, Answering(one)) for one in mistakes]
-        return not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion((ask(first),))], ()).alike(asked[2], ())
+        return not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion((ask(first),))], ()).answers_alike(
+            asked[2], ()
+        )
 
     assert told(number, off_by_one)
     assert told(off_by_one, number)
@@ -133,7 +135,7 @@ def test_a_limit_far_from_the_failing_call_is_looked_for_until_it_is_exact() -> 
     for limit, other, same in ((2001, 2004, False), (2004, 2001, False), (2001, 2001, True)):
         backend, mutant = (Answering(off_by(one - 1000, 1000)) for one in (limit, other))
         asked = [cast(Client, one) for one in (backend, right, mutant)]
-        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
+        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], ()) is same
 
 
 class Reading(Answering):
@@ -158,7 +160,7 @@ def test_a_limit_on_a_number_in_a_file_is_looked_for_too(number: int) -> None:
     for other, same in ((number, True), (1 if number > 0 else -1, False)):
         mistakes = (off_by(number, limit), lambda inputs: 0, off_by(other, limit))
         asked = [cast(Client, Reading(one)) for one in mistakes]
-        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ()) is same
+        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], ()) is same
 
 
 def test_a_mistake_that_hangs_on_a_leaf_more_is_another_mistake() -> None:
@@ -179,7 +181,9 @@ def test_numbers_that_meet_at_a_limit_move_together() -> None:
     backend, right = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"]), Answering(lambda inputs: 0)
     nearly = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"] and size(inputs) < 100)
     asked = [cast(Client, one) for one in (backend, right, nearly)]
-    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(question(**equal))], ()).alike(asked[2], ())
+    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(question(**equal))], ()).answers_alike(
+        asked[2], ()
+    )
 
 
 def test_frozen_cases_that_the_run_left_out_are_asked() -> None:
@@ -193,9 +197,9 @@ def test_a_backend_is_asked_once_for_all_mutants() -> None:
     backend, right = Answering(lambda inputs: size(inputs) > 1000), Answering(lambda inputs: 0)
     probing = MutantProbe(codebook(), cast(Client, backend), cast(Client, right), [FailingQuestion(question())], ())
     one, other = (cast(Client, Answering(lambda inputs: size(inputs) > 1000)) for _ in range(2))
-    assert probing.alike(one, ())
+    assert probing.answers_alike(one, ())
     before = backend.asked
-    assert probing.alike(other, ())
+    assert probing.answers_alike(other, ())
     assert backend.asked == before > 100
 
 
@@ -207,8 +211,8 @@ def test_values_of_other_cases_are_tried_at_the_same_leaf() -> None:
     right, failing = Answering(lambda inputs: 0), [FailingQuestion(question())]
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["epoch_seed"] == rare))
     asked = [cast(Client, one) for one in (backend, right, mutant)]
-    assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).alike(asked[2], ())
-    assert not MutantProbe(codebook(), asked[0], asked[1], failing, first[:1]).alike(asked[2], ())
+    assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], ())
+    assert not MutantProbe(codebook(), asked[0], asked[1], failing, first[:1]).answers_alike(asked[2], ())
 
 
 def test_a_trace_is_asked_whole_with_one_call_changed() -> None:
@@ -217,7 +221,9 @@ def test_a_trace_is_asked_whole_with_one_call_changed() -> None:
     # The first call's leaf shows it, though the second one failed.
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["block_id"] == "4"))
     asked = [cast(Client, one) for one in (backend, right, mutant)]
-    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(steps, "second")], ()).alike(asked[2], ())
+    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(steps, "second")], ()).answers_alike(
+        asked[2], ()
+    )
 
 
 def test_questions_are_taken_by_turns_until_they_have_cost_the_budget() -> None:

@@ -108,13 +108,13 @@ def test_calls_of_a_group_that_are_alike_are_written_as_their_difference() -> No
     ]
     steps[2]["inputs"]["more"] = 1  # other keys: it stays whole
     writer, reader = Models(), Models()
-    written = [writer.written(f"A::g::case-{k}", [step]) for k, step in enumerate(steps)]
+    written = [writer.step_records(f"A::g::case-{k}", [step]) for k, step in enumerate(steps)]
     assert written[0] == [steps[0]]
     like = {"like": "case-0::s", "inputs": [[["a", 1], 3]], "expected": [[["result", "c"], 3]]}
     assert written[3] == [{"step": "s", "call": "A", **like}]
     assert written[2] == [steps[2]]
     assert [reader.read(f"A::g::case-{k}", some) for k, some in enumerate(written)] == [[step] for step in steps]
-    assert writer.written("A::other::case-0", [steps[1]]) == [steps[1]]
+    assert writer.step_records("A::other::case-0", [steps[1]]) == [steps[1]]
 
 
 def test_a_failure_beside_a_result_is_written_with_the_difference_of_its_inputs_alone() -> None:
@@ -122,7 +122,7 @@ def test_a_failure_beside_a_result_is_written_with_the_difference_of_its_inputs_
         {"step": f"s{k}", "call": "A", "inputs": {"a": k, "b": "x" * 200}, "expected": expected}
         for k, expected in enumerate(({"result": {"c": 1}}, {"failure": {"code": "C", "data": {}}}))
     ]
-    written = Models().written("A::g::case", steps)
+    written = Models().step_records("A::g::case", steps)
     assert written[1] == {
         "step": "s1", "call": "A", "like": "case::s0", "inputs": [[["a"], 1]], "expected": steps[1]["expected"]
     }  # fmt: skip

@@ -83,7 +83,7 @@ class Names:
     paths: Paths
     _free: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
-    def beside(self, root: str, path: str) -> Sequence[str]:
+    def near_names(self, root: str, path: str) -> Sequence[str]:
         """The near misses of a path, and the names of a symbolic and of a hard link to it."""
         if (root, path) not in self._free:
             names = (*near_misses(path), f"{path}{_TWIN}", f"{path}{_HARD}")
@@ -158,7 +158,7 @@ class PlacedBystanders:
                 return
             original: Content | None = None
             folder = path.rpartition("/")[0]
-            for other in self.names.beside(name, path):
+            for other in self.names.near_names(name, path):
                 if room <= 0 or (name, other) in self.known or other in own or os.path.lexists(f"{root}/{other}"):
                     continue
                 if folder not in ready:

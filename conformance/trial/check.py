@@ -239,7 +239,7 @@ class RunResult:
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record
 
     @property
-    def tried(self) -> tuple[str, ...]:
+    def tested_operators(self) -> tuple[str, ...]:
         """The operators and machines of which any check ran, sorted."""
         return tuple(sorted({r.check.operator for r in self.results if r.verdict is not Verdict.NOT_APPLICABLE}))
 

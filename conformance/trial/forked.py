@@ -186,8 +186,8 @@ class _Relayed:
         self._events.append(("plan", (checks, dict(stages))))
         self.flush()
 
-    def judged(self, check_id: str, verdict: str) -> None:
-        self._events.append(("judged", (check_id, verdict)))
+    def note_verdict(self, check_id: str, verdict: str) -> None:
+        self._events.append(("note_verdict", (check_id, verdict)))
 
     def stage(self, name: str, total: int) -> None:
         self._events.append(("stage", (name, total)))

@@ -71,12 +71,12 @@ class MutantProbe:
         chosen = one_of_each(self.failing)
         of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
         self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
-        near = [self._neighbourhood.near(leaf) for leaf in self._leaves]
+        near = [self._neighbourhood.questions_about(leaf) for leaf in self._leaves]
         # What a machine counts shows in more of the same calls, and what a file says in another number there.
         calls = self._neighbourhood.changing(self.cases)
         rounds = [self._neighbourhood.rounds(without_pins(one.steps), one.step, calls) for one in chosen[:_REPEATED]]
         stored = [leaf for one in chosen for leaf in self._neighbourhood.stored(without_pins(one.steps))]
-        first = in_turns([*rounds, *map(self._neighbourhood.near, stored)], _BUDGET)
+        first = in_turns([*rounds, *map(self._neighbourhood.questions_about, stored)], _BUDGET)
         self._leaves += stored
         self._more = chain(first, in_turns([*map(self._neighbourhood.coupled_changes, of_each), *near], _BUDGET))
 
@@ -88,7 +88,7 @@ class MutantProbe:
             self._near.append(steps)
             yield steps
 
-    def alike(self, mutant: Client, others: Sequence[AnySteps]) -> bool:
+    def answers_alike(self, mutant: Client, others: Sequence[AnySteps]) -> bool:
         """Whether the mutant answers `others`, and everything near what failed, as the backend does."""
         for steps in chain(others, self._questions):
             if not self._same(mutant, steps):
@@ -238,7 +238,7 @@ class MutantInterview:
         in_turns = [case.steps for row in zip_longest(*others.values()) for case in row if case is not None]
         counterexamples = [one.steps for one in probing.failing]
         with Client(self._driver(mutant)) as other:
-            return probing.alike(other, [*counterexamples, *in_turns[:MOST_LEFT_OUT]])
+            return probing.answers_alike(other, [*counterexamples, *in_turns[:MOST_LEFT_OUT]])
 
     def _cases(self, operators: set[str]) -> Iterator[Case]:
         for operator in sorted(operators):

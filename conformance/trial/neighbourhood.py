@@ -214,7 +214,7 @@ class Neighbourhood:
                 found[step.operator] = step
         return list(found.values())
 
-    def near(self, leaf: CallLeaf) -> Iterator[AnySteps]:
+    def questions_about(self, leaf: CallLeaf) -> Iterator[AnySteps]:
         """The questions in which only this leaf has another value, without those that no backend is asked."""
         step = leaf.steps[leaf.at]
         told = {repr(leaf.spot.value)}

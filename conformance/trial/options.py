@@ -101,7 +101,7 @@ class Progress(Protocol):
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
         """So many checks will be judged; the stages to come, with their steps."""
 
-    def judged(self, check_id: str, verdict: str) -> None:
+    def note_verdict(self, check_id: str, verdict: str) -> None:
         """One check has its verdict."""
 
     def stage(self, name: str, total: int) -> None:
@@ -120,7 +120,7 @@ class NoProgress:
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
         """Nothing."""
 
-    def judged(self, check_id: str, verdict: str) -> None:
+    def note_verdict(self, check_id: str, verdict: str) -> None:
         """Nothing."""
 
     def stage(self, name: str, total: int) -> None:
@@ -150,7 +150,7 @@ class FailureLimit:
     found: int = 0
 
     @property
-    def reached(self) -> bool:
+    def is_reached(self) -> bool:
         """Whether the run is over."""
         return 0 < self.options.most_failures <= self.found
 
@@ -158,14 +158,14 @@ class FailureLimit:
         """The items in parts until the limit is reached; all at once where there is none."""
         size = first if self.options.most_failures else len(items)
         done = 0
-        while done < len(items) and not self.reached:
+        while done < len(items) and not self.is_reached:
             yield items[done : done + size]
             done, size = done + size, 2 * size
 
-    def taken(self, results: Iterable[Result]) -> Iterator[Result]:
+    def results_within(self, results: Iterable[Result]) -> Iterator[Result]:
         """Those of the results, in this order, that come before the limit is reached."""
         for result in results:
-            if self.reached:
+            if self.is_reached:
                 return
             self.found += is_red(result.verdict, result.check.id, self.options)
             yield result

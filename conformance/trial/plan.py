@@ -199,7 +199,7 @@ class Plan:
         found += (check.id for check, _, _ in self._laws())
         return frozenset((*found, *(workload.id for workload in self.workloads)))
 
-    def whole(self) -> Plan:
+    def of_largest_profile(self) -> Plan:
         """The plan of the largest profile."""
         return replace(self, options=replace(self.options, profile=PROFILES[-1]))
 

@@ -127,10 +127,10 @@ class _Run:
         checks = (check for trial in undeclared for check in trial.checks if check.id in self.selected)
         self.results += (Result(check, Verdict.NOT_APPLICABLE) for check in checks)
         fuzz = self.fuzz(hello, found.hopeless)
-        crash = self.crash(hello) if self.options.crash and not self.limit.reached else None
+        crash = self.crash(hello) if self.options.crash and not self.limit.is_reached else None
         results = tuple(sorted(self.results, key=lambda result: result.check.id))
         options, ran = self.options, sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
-        stopped = self.limit.found if self.limit.reached else 0
+        stopped = self.limit.found if self.limit.is_reached else 0
         unmatched, passing = expectations(options, results, self.plan)
         run = RunResult(
             backend=BackendIdentity(
@@ -257,7 +257,7 @@ class _Run:
             some = run_trials(part, self.driver, self.options.jobs, self.options.shuffle, self.progress)
             by_id = {result.check.id: result for result in some.results if result.check.id in self.selected}
             results = (by_id[id_] for trial in part for id_ in trial.ids if id_ in by_id)
-            self.results += self.limit.taken(results)
+            self.results += self.limit.results_within(results)
             found.add(some)
         self.unattributed += found.unattributed
         self.obstacles += found.obstacles
@@ -274,8 +274,8 @@ class _Run:
                 hopeless_ones.append(unasked(fuzzing.check, why))
             else:
                 asked.append(fuzzing)
-        self.results += self.limit.taken(hopeless_ones)
-        if not asked or self.limit.reached:
+        self.results += self.limit.results_within(hopeless_ones)
+        if not asked or self.limit.is_reached:
             return {}
         self.progress.stage(FUZZING, len(asked))
         silent = multiprocessing.Value("i", 0)
@@ -292,9 +292,9 @@ class _Run:
                     quiet += result.outcome == "timeout" and not result.of_suite
                     if result.of_suite:
                         self.obstacles.append(f"{result.check.id}: {result.message}")
-                    if not self.limit.reached:
+                    if not self.limit.is_reached:
                         figures[one.figures] = counted
-                self.results += self.limit.taken([result])
+                self.results += self.limit.results_within([result])
         return figures
 
     def _fuzzed(self, some: Sequence[Fuzzing], silent: Any) -> dict[str, tuple[Result, Mapping[str, Any]]]:
@@ -307,7 +307,7 @@ class _Run:
             else:
                 figures, result, counted, self.seconds[result.check.id] = said
                 found[figures] = result, counted
-                self.progress.judged(result.check.id, result.verdict.value)
+                self.progress.note_verdict(result.check.id, result.verdict.value)
                 self.progress.step()
 
         share_out(partial(self._fuzz_some, silent), some, self.options.jobs, told)
@@ -343,7 +343,7 @@ class _Run:
         )
         levels: dict[str, Mapping[str, Any]] = {}
         for plan in self.plan.workloads:
-            if plan.id not in self.selected or self.limit.reached:
+            if plan.id not in self.selected or self.limit.is_reached:
                 continue
             if not plan.operators <= hello.operators:
                 self.results.append(Result(crash_check(plan), Verdict.NOT_APPLICABLE))
@@ -351,8 +351,8 @@ class _Run:
             since = time.perf_counter()
             found = crashed(plan, self.codebook, chosen, self.progress)
             self.seconds[plan.id] = time.perf_counter() - since
-            self.results += self.limit.taken([found.result])
-            self.progress.judged(plan.id, found.result.verdict.value)
+            self.results += self.limit.results_within([found.result])
+            self.progress.note_verdict(plan.id, found.result.verdict.value)
             self.obstacles += filter(None, [found.obstacle])
             levels[plan.id], self.crash_states[plan.id] = found.levels, found.states
         return levels
@@ -381,7 +381,7 @@ def expectations(options: RunOptions, results: Sequence[Result], plan: Plan) -> 
         passing += [result.check.id for result in matched if result.verdict is Verdict.PASS]
         if not matched:
             # It may be there, but not selected or of a larger profile.
-            known = known or list(plan.whole().ids)
+            known = known or list(plan.of_largest_profile().ids)
             if not any(fnmatchcase(id_, entry.check) for id_ in known):
                 unmatched.append(entry.check)
     return tuple(sorted(unmatched)), tuple(sorted(passing))

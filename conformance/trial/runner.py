@@ -162,7 +162,7 @@ class _Runner:
             else:
                 whole.add(found)
                 for result in found.results:
-                    self.progress.judged(result.check.id, result.verdict.value)
+                    self.progress.note_verdict(result.check.id, result.verdict.value)
                 self.progress.step(found.trials)
 
         share_out(self.work, [part for part in parts if part], self.jobs, told)

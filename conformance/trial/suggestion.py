@@ -292,7 +292,7 @@ class _MachineSearch:
         for k, call in enumerate(self.calls(program)):
             if call is None or not self.missing.get(call.operator):
                 continue
-            shows = self.shown(call)
+            shows = self.missing_in(call)
             if not shows:
                 continue
             short = self.shortest(program[: k + 1], shows)
@@ -300,7 +300,7 @@ class _MachineSearch:
             for one in shows:
                 self.missing[call.operator].remove(one)
 
-    def shown(self, call: FrozenCall) -> list[MissingCall]:
+    def missing_in(self, call: FrozenCall) -> list[MissingCall]:
         """What this call shows of what is missing."""
         evaluator = self.evaluators[call.operator].forgetful()
         contract = self.codebook[call.operator].contract
@@ -340,6 +340,6 @@ class _MachineSearch:
             if not shorter or shorter[-1].operator != program[-1].operator:
                 continue
             *_, last = self.calls(shorter)
-            if last is not None and set(shows) <= set(self.shown(last)):
+            if last is not None and set(shows) <= set(self.missing_in(last)):
                 program = shorter
         return program

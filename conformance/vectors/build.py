@@ -126,8 +126,8 @@ def _built(
     suite = library.suite
     lock = lock_of(library, corpus, read_lock(suite).released)
     versions = {operator: contract.version for operator, contract in contracts.items()}
-    texts = {suite.shown(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
-    texts[suite.shown(suite.spec / LOCK_FILE)] = lock_text(lock)
+    texts = {suite.path_text(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
+    texts[suite.path_text(suite.spec / LOCK_FILE)] = lock_text(lock)
     return BuiltCorpus(corpus, texts, frozen.problems, tuple(reused), lock)
 
 
@@ -145,7 +145,7 @@ def _reworded(question: Question, case: Case) -> Case:
 def stale_files(library: Library, built: BuiltCorpus) -> Iterator[Path]:
     """Vector files on disk that belong to no contract."""
     for file in sorted(library.suite.vectors.glob("**/*.json")):
-        if library.suite.shown(file) not in built.texts:
+        if library.suite.path_text(file) not in built.texts:
             yield file
 
 
@@ -163,7 +163,7 @@ def write(library: Library, built: BuiltCorpus) -> tuple[str, ...]:
             touched.append(name)
     for file in stale_files(library, built):
         file.unlink()
-        touched.append(suite.shown(file))
+        touched.append(suite.path_text(file))
     return tuple(touched)
 
 
@@ -286,7 +286,7 @@ def _drift(library: Library, built: BuiltCorpus) -> list[Problem]:
         place = Position(name, 1, 1)
         found.append(Problem(place, "V008", message, "see `tally vectors diff`, then `tally vectors build`"))
     for file in stale_files(library, built):
-        place = Position(library.suite.shown(file), 1, 1)
+        place = Position(library.suite.path_text(file), 1, 1)
         found.append(Problem(place, "V008", "this file belongs to no contract", "run `tally vectors build`"))
     return found
 

@@ -71,11 +71,11 @@ def contradiction(situation: StateTransition, codebook: Codebook) -> Contradicti
     contract = codebook[situation.exchange.operator].contract
     if not isinstance(observed, ObservedResult | ObservedFailure) or not contract.foresees(inputs):
         return None
-    given = contract.environment.known(inputs)
-    call = contract.environment.joined(given)
+    given = contract.environment.bindings(inputs)
+    call = contract.environment.activation(given)
     if isinstance(observed, ObservedFailure):
         return contradictions_of(contract, observed.code, lambda one: one.holds(call))
-    result = contract.result_environment.joined(given, situation.result or {})
+    result = contract.result_environment.activation(given, situation.result or {})
     return contradictions_of(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
 
 

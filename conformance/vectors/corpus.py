@@ -70,7 +70,7 @@ class Corpus:
 def load_corpus(suite: Suite) -> Corpus:
     """The corpus below `vectors/`; empty where there is no index. Raises CorruptedCorpus."""
     index_file = suite.vectors / INDEX_FILE
-    shown = suite.shown(index_file)
+    shown = suite.path_text(index_file)
     if not index_file.is_file():
         return Corpus({}, Index({}))
     data = index_file.read_bytes()
@@ -114,7 +114,7 @@ class _CaseFiles:
         entry = self._index.operators[operator]
         file = self._suite.vectors / entry.file
         if not file.is_file():
-            raise _corrupted(self._suite.shown(file), "the file that the index names is not there")
+            raise _corrupted(self._suite.path_text(file), "the file that the index names is not there")
         self._files[operator] = file.read_bytes()
         said = (operator, entry.digest, *entry.confirmed_by)
         self.digests[operator] = digest_of_texts([hashlib.sha256(self._files[operator]).hexdigest(), *said])
@@ -141,7 +141,7 @@ class _CaseFiles:
     ) -> tuple[Case, ...]:
         """The cases in a file; with `ids` only those, of a file that was verified before as a whole."""
         entry = self._index.operators[operator]
-        shown = self._suite.shown(self._suite.vectors / entry.file)
+        shown = self._suite.path_text(self._suite.vectors / entry.file)
         record = _parsed(self._files[operator], shown)
         if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("contract") != operator:
             raise _corrupted(shown, f"it is no vector file of format {FORMAT} for {operator}")

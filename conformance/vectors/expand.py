@@ -143,7 +143,7 @@ def _single(expansion: Expansion, combination: Combination, k: int, body: Mappin
         draft.apply(body, place)
     combination.apply(draft)
     inputs = draft.wire(place)
-    if not expansion.wanted(draft):
+    if not expansion.is_wanted(draft):
         return None
     operator = expansion.contract.operator
     slug = ",".join(filter(None, (body.get("id", ""), combination.slug)))

@@ -51,12 +51,12 @@ class ContractChange:
     predecessor: str = ""
 
     @property
-    def asked(self) -> Level:
+    def asked_level(self) -> Level:
         """The part of the version that governance asks to rise."""
         return max((reason.level for reason in self.reasons), default=Level.NONE)
 
     @property
-    def given(self) -> Level:
+    def given_level(self) -> Level:
         """The part of the version that did rise."""
         if not self.then or not self.now:
             return Level.NONE
@@ -69,27 +69,27 @@ class ContractChange:
         """Whether the version is as governance asks."""
         if not self.then:
             return True
-        return bool(self.now) and self.given >= self.asked and numbers(self.now) >= numbers(self.then)
+        return bool(self.now) and self.given_level >= self.asked_level and numbers(self.now) >= numbers(self.then)
 
     @property
     def level(self) -> Level:
         """What this change makes of a release: a new number in a name is a MAJOR one, another new contract MINOR."""
         if not self.then:
             return Level.MAJOR if self.predecessor else Level.MINOR
-        return max(self.asked, self.given) if self.now else Level.MAJOR
+        return max(self.asked_level, self.given_level) if self.now else Level.MAJOR
 
     @property
-    def wanted(self) -> str:
+    def advice(self) -> str:
         """What to do for governance, as a sentence; empty where its version is as asked."""
         if self.is_granted:
             return ""
         if not self.now:
             return "restore it; a successor gets the next number"
-        if self.asked is Level.MAJOR:
+        if self.asked_level is Level.MAJOR:
             major = numbers(self.then)[0] + 1
             name = f"{_NUMBER.sub('', self.operator)}_v{major}"
             return f"restore it; the change gets the next number: {name}, version {major}.0.0"
-        return f"raise its version to {raised(self.then, self.asked)}"
+        return f"raise its version to {raised(self.then, self.asked_level)}"
 
 
 _NUMBER: Final = re.compile(r"_v([0-9]+)\Z")
@@ -265,26 +265,26 @@ def _unraised_versions(library: Library, corpus: Corpus, released: Release) -> I
     for change in contract_changes(released, release_of(replace(library, requirements={}), corpus, "")):
         if change.is_granted:
             continue
-        code = "V011" if change.asked is Level.MAJOR else "V012"
+        code = "V011" if change.asked_level is Level.MAJOR else "V012"
         if change.now:
             place = library.contracts[change.operator].source.at(("version",))
         else:
             place, code = _lock_position(library), "V013"
-        yield Problem(place, code, refusal(change, released.tag), change.wanted)
+        yield Problem(place, code, refusal(change, released.tag), change.advice)
 
 
 def refusal(change: ContractChange, since: str) -> str:
     """Why the version of a contract is not the one that governance asks for."""
     if not change.now:
         return f"{change.operator} was released with {since} and is gone"
-    said = [reason.text for reason in change.reasons if reason.level is change.asked]
+    said = [reason.text for reason in change.reasons if reason.level is change.asked_level]
     more = f" and {len(said) - _SHOWN} more changes" if len(said) > _SHOWN else ""
     why = "; ".join(said[:_SHOWN]) + more
-    if change.asked is Level.NONE:
+    if change.asked_level is Level.NONE:
         return f"{change.operator} {change.now} is lower than {change.then}, released with {since}"
-    asks = f"a {change.asked.name} version is due since {since} ({change.then})"
+    asks = f"a {change.asked_level.name} version is due since {since} ({change.then})"
     return f"{change.operator} {change.now}: {asks}: {why}"
 
 
 def _lock_position(library: Library) -> Position:
-    return Position(library.suite.shown(library.suite.spec / LOCK_FILE), 1, 1)
+    return Position(library.suite.path_text(library.suite.spec / LOCK_FILE), 1, 1)

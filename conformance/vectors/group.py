@@ -164,7 +164,7 @@ class Expansion:
         if question is not None:
             yield question
 
-    def each(self, make: Callable[[Combination], Question | None]) -> Iterator[Question]:
+    def for_each(self, make: Callable[[Combination], Question | None]) -> Iterator[Question]:
         """What `make` answers for every combination of the group's own axes."""
         for combination in self.combinations():
             yield from self.attempt(partial(make, combination))
@@ -179,7 +179,7 @@ class Expansion:
         draft.apply(self.body, self.place)
         return draft
 
-    def wanted(self, draft: Draft) -> bool:
+    def is_wanted(self, draft: Draft) -> bool:
         """Whether the group's `where` keeps these inputs."""
         return self.keeps(draft, self.group.where, self.place / "where")
 

@@ -251,7 +251,7 @@ def read_lock(suite: Suite) -> Lock:
         return Lock(_contracts(record["contracts"]), {}, None if released is None else release_from(released))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "restore the file from the last commit"
-        raise BadLock(f"{suite.shown(file)}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
+        raise BadLock(f"{suite.path_text(file)}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
 
 
 _VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,99})(\.(0|[1-9][0-9]{0,99})){2}\Z")

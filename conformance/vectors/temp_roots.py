@@ -125,12 +125,12 @@ class Roots:
         return self._paths[name]
 
     @staticmethod
-    def within(around: str, name: str) -> str:
+    def nested_name(around: str, name: str) -> str:
         """The name of a root that lies in another one, under its own name."""
         return f"{around}/{name}"
 
     @staticmethod
-    def shown(name: str) -> str:
+    def placeholder(name: str) -> str:
         """The placeholder for the path of a root in texts."""
         return f"{{root:{name}}}"
 
@@ -140,7 +140,11 @@ class Roots:
         No frozen case has such a root, so that its texts stay what they are.
         """
         around = {name.rpartition("/")[0] for name in self._paths} - {""}
-        return value if not around else _with_paths(value, {self.shown(name): str(self.path(name)) for name in around})
+        return (
+            value
+            if not around
+            else _with_paths(value, {self.placeholder(name): str(self.path(name)) for name in around})
+        )
 
     def masked(self, value: Any) -> Any:
         """A wire value with `{root:NAME}` wherever a text contains the path of a root."""
@@ -148,7 +152,7 @@ class Roots:
             return value
         if isinstance(value, str):
             for name, path in self._paths.items():
-                value = value.replace(str(path), self.shown(name))
+                value = value.replace(str(path), self.placeholder(name))
             return value
         if isinstance(value, Mapping):
             return {self.masked(key): self.masked(part) for key, part in value.items()}

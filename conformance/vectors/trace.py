@@ -26,12 +26,12 @@ Use = str | Mapping[str, str]
 
 def traces(expansion: Expansion) -> Iterator[Question]:
     """One trace per combination of the group's axes."""
-    return expansion.each(partial(_trace, expansion))
+    return expansion.for_each(partial(_trace, expansion))
 
 
 def chains(expansion: Expansion) -> Iterator[Question]:
     """One unrolled chain per combination of the group's axes."""
-    return expansion.each(lambda combination: _Chain(expansion, combination).question())
+    return expansion.for_each(lambda combination: _Chain(expansion, combination).question())
 
 
 def _trace(expansion: Expansion, combination: Combination) -> Question | None:
@@ -51,7 +51,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
         draft, operator = _step_draft(expansion, combination, body, place)
         if operator == expansion.contract.operator and unseen:
             unseen = False
-            if not expansion.wanted(draft):
+            if not expansion.is_wanted(draft):
                 return None
         earlier = {name: asked.operator for name, asked in calls.items()}
         for path, text in used(expansion, operator, body, earlier).items():
@@ -151,7 +151,7 @@ class _Chain:
             first = ""
             for each in combinations(body.get("each", {}), place / "each"):
                 draft = self._draft(number, each, place)
-                if number == 1 and not first and not expansion.wanted(draft):
+                if number == 1 and not first and not expansion.is_wanted(draft):
                     return None
                 if not expansion.keeps(draft, where, place / "where"):
                     continue
@@ -207,7 +207,7 @@ _PARAMETERS: Final = {"chain": "feed", "sweep": "sweep", "random": "random"}
 
 def accumulations(expansion: Expansion) -> Iterator[Question]:
     """One accumulation per combination of the group's axes."""
-    return expansion.each(partial(_accumulation, expansion))
+    return expansion.for_each(partial(_accumulation, expansion))
 
 
 def _accumulation(expansion: Expansion, combination: Combination) -> Question | None:
@@ -232,7 +232,7 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
         # Every path needs a value, so that the inputs of the first call are whole.
         if generator != "chain":
             draft.set(path, int(parameters[path].get("start", "0")), place / wanted / path)
-    if not expansion.wanted(draft):
+    if not expansion.is_wanted(draft):
         return None
     made = Accumulation(
         operator=expansion.contract.operator,

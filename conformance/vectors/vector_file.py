@@ -34,7 +34,7 @@ class Models:
         self._first: dict[tuple[str, str], tuple[str, JsonObject]] = {}  # by group and operator: its name and the call
         self._named: dict[str, Mapping[str, Any]] = {}
 
-    def written(self, case: str, steps: Sequence[JsonObject]) -> list[JsonObject]:
+    def step_records(self, case: str, steps: Sequence[JsonObject]) -> list[JsonObject]:
         """The records of a case's steps, each call that is like the group's first one as what differs from it."""
         group, slug = _group_and_slug(case)
         return [self._short_record(group, slug, step) if "call" in step else step for step in steps]
@@ -274,7 +274,7 @@ def operator_text(operator: str, version: str, cases: Sequence[Case]) -> str:
     records, models = [case_record(case) for case in cases], Models()
     for record in records:
         if "steps" in record:
-            record["steps"] = models.written(record["id"], record["steps"])
+            record["steps"] = models.step_records(record["id"], record["steps"])
     return json_text({"format": FORMAT, "contract": operator, "version": version, "cases": records})
 
 

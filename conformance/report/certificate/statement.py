@@ -223,7 +223,7 @@ def refusals(run: RunResult, record: Record, options: RunOptions, before: Artifa
     if untried:
         yield f"not every applicable check was tried and passed: {some_of(untried)}"
     counted = newly_asked_share(run.fuzz)
-    if unchallenged := sorted(name for name in run.tried if not counted.get(name)):
+    if unchallenged := sorted(name for name in run.tested_operators if not counted.get(name)):
         yield f"nothing that was asked could not be foreseen: {some_of(unchallenged)}"
 
 

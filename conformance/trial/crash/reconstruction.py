@@ -107,15 +107,15 @@ class _Run:
         if name in _REFUSED_AT_PATH:
             for path in self.paths(event):
                 if self.inside(path):
-                    raise Untraceable(f"{name} below the root: {self.shown(path)}")
+                    raise Untraceable(f"{name} below the root: {self.relative(path)}")
         elif name in _REFUSED_AT_DESCRIPTOR:
             for index in range(len(event.arguments)):
                 if self.inside(event.descriptor(index).path):
-                    raise Untraceable(f"{name} on {self.shown(event.descriptor(index).path)}")
+                    raise Untraceable(f"{name} on {self.relative(event.descriptor(index).path)}")
         elif name == "mmap":
             descriptor = event.descriptor(4)
             if event.has(b"MAP_SHARED") and event.has(b"PROT_WRITE") and self.inside(descriptor.path):
-                raise Untraceable(f"a shared writable mapping of {self.shown(descriptor.path)}")
+                raise Untraceable(f"a shared writable mapping of {self.relative(descriptor.path)}")
         elif name == "ioctl" and any(b"FICLONE" in argument for argument in event.arguments):
             raise Untraceable("ioctl FICLONE shares blocks between files")
 
@@ -124,7 +124,7 @@ class _Run:
     def inside(self, path: str) -> bool:
         return path == self.root or path.startswith(self.root + "/")
 
-    def shown(self, path: str) -> str:
+    def relative(self, path: str) -> str:
         return posixpath.relpath(path, self.root)
 
     def paths(self, event: Event) -> list[str]:
@@ -138,17 +138,17 @@ class _Run:
     def at(self, path: str) -> _Place | None:
         if not self.inside(path):
             return None
-        folder, steps = TOP, [] if path == self.root else self.shown(path).split("/")
+        folder, steps = TOP, [] if path == self.root else self.relative(path).split("/")
         for step in steps[:-1]:
             inode = self.folders[folder].get(step)
             if inode is None or inode not in self.folders:
-                raise Untraceable(f"{self.shown(path)}: a folder that no traced call made")
+                raise Untraceable(f"{self.relative(path)}: a folder that no traced call made")
             folder = inode
         if not steps:
             return _Place(TOP, "", TOP, ".")
-        return _Place(folder, steps[-1], self.folders[folder].get(steps[-1]), self.shown(path))
+        return _Place(folder, steps[-1], self.folders[folder].get(steps[-1]), self.relative(path))
 
-    def known(self, place: _Place) -> int:
+    def inode_of(self, place: _Place) -> int:
         if place.inode is None:
             raise Untraceable(f"{place.path}: a name that no traced call made")
         return place.inode
@@ -163,7 +163,7 @@ class _Run:
         found = self.processes.files(event.process).get(descriptor.number)
         if found is None:
             raise Untraceable(
-                f"{event.name} on a descriptor of {self.shown(descriptor.path)} that no traced call opened"
+                f"{event.name} on a descriptor of {self.relative(descriptor.path)} that no traced call opened"
             )
         return found
 
@@ -263,7 +263,7 @@ class _Run:
             inode = None if found is None else found.inode
         else:
             place = self.place(event)
-            inode = None if place is None else self.known(place)
+            inode = None if place is None else self.inode_of(place)
         if inode is not None and self.sizes[inode] != (size := self.number(event, 1)):
             self.resize(inode, size)
 
@@ -283,7 +283,7 @@ class _Run:
     def unlinked(self, event: Event) -> None:
         if (place := self.place(event)) is None:
             return
-        inode = self.known(place)
+        inode = self.inode_of(place)
         del self.folders[place.folder][place.name]
         verb = "rmdir" if inode in self.folders else "unlink"
         self.did(Unlink(place.folder, place.name, inode), f"{verb} {place.path}")
@@ -293,10 +293,10 @@ class _Run:
         if pair is None:
             return
         old, new = pair
-        inode = self.known(old)
+        inode = self.inode_of(old)
         if event.has(b"RENAME_WHITEOUT"):
             raise Untraceable(f"{old.path}: RENAME_WHITEOUT")
-        swapped = self.known(new) if event.has(b"RENAME_EXCHANGE") else None
+        swapped = self.inode_of(new) if event.has(b"RENAME_EXCHANGE") else None
         if inode == new.inode:
             return  # two names of one file: POSIX does nothing
         del self.folders[old.folder][old.name]
@@ -314,7 +314,7 @@ class _Run:
         if pair is None:
             return
         old, new = pair
-        inode = self.known(old)
+        inode = self.inode_of(old)
         self.folders[new.folder][new.name] = inode
         self.did(Link(new.folder, new.name, inode), f"link {old.path} as {new.path}")
 

@@ -61,7 +61,7 @@ def inherited(outer: Recording, state: CrashState, recovery: Recording) -> Combi
 
     The recording of the recovery numbers the inodes anew; a path that both trees have tells which is which.
     """
-    known = dict(outer.replay.whole(state.at).paths())
+    known = dict(outer.replay.without_loss(state.at).paths())
     numbers = {TOP: TOP} | {inode: known[path] for path, inode in recovery.initial.paths()}
     made = {one.operation.inode for one in outer.traced if isinstance(one.operation, Create)}
     fresh = 1 + max({TOP, *outer.initial.folders, *outer.initial.files, *made})

@@ -193,7 +193,7 @@ class CrashReport:
         return self.full and set(self.states) == set(CrashModel)
 
     @property
-    def reached(self) -> CrashModel | None:
+    def strongest_model(self) -> CrashModel | None:
         """The strongest model without a bad state among those tried; None where a kill already has one."""
         worst = min((bad.model for bad in self.bad), default=None)
         clean = [model for model in self.states if worst is None or model < worst]
@@ -204,7 +204,7 @@ class CrashReport:
         """The level that a complete test states: none, kill, ext4 or posix; nothing where it was not complete."""
         if not self.complete:
             return ""
-        return "none" if self.reached is None else str(self.reached)
+        return "none" if self.strongest_model is None else str(self.strongest_model)
 
     @property
     def first_bad(self) -> BadState | None:

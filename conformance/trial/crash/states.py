@@ -90,7 +90,7 @@ class CrashTrees:
         self._initial, self.operations = initial, operations
         self._contents: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
 
-    def whole(self, at: int) -> DiskImage:
+    def without_loss(self, at: int) -> DiskImage:
         """The tree after the first `at` operations when nothing is lost."""
         return self.volume(at, frozenset(), None)
 

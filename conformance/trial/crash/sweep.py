@@ -55,7 +55,7 @@ _Run = tuple[_Failure, InterruptedRun]
 def kill_sweep(setup: RecordingSetup, recording: Recording, judge: Judge) -> SweepResult:
     """Kill the backend at every operation of the recorded run."""
     runs = _runs(setup, recording, "kill", list(_failures(recording.traced, "signal=KILL")))
-    trees = (recording.replay.whole(at) for at in range(len(recording.traced) + 1))
+    trees = (recording.replay.without_loss(at) for at in range(len(recording.traced) + 1))
     known = {frozenset(tree.digests().items()) for tree in trees}
     findings = [
         f"{failure.text}: killed there, it leaves a tree that the model does not know"

@@ -127,7 +127,7 @@ class _Test:
         makers = [partial(state.volume, recording.replay) for state in tried]
         found = examine(setup, makers, "crash states")
         readings = {state.digest: reading for state, reading in zip(tried, found, strict=True)}
-        judged = {state.digest: self.judged(versions, readings[state.digest], state.answers) for state in tried}
+        judged = {state.digest: self.damage_in(versions, readings[state.digest], state.answers) for state in tried}
         bad = [
             BadState(state.model, state, judged[state.digest], recording.traced)
             for state in tried
@@ -187,7 +187,7 @@ class _Test:
             raise BrokenWorkload("what is read never changes: the steps do nothing that `verify` can see")
         return versions
 
-    def judged(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> ExplainedDamage:
+    def damage_in(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> ExplainedDamage:
         ceiling = min(answers + 1, len(versions) - 1)
         return judge(reading, self.setup.workload.reads, versions, self.setup.workload.floor(answers), ceiling)
 
@@ -199,11 +199,11 @@ class _Test:
         most = None if asked is None else min(SOME_RECOVERIES, 1 + asked * SOME_RECOVERIES // SOME_STATES)
         each = None if asked is None else SOME_RECOVERY_STATES
         return interrupt_recoveries(
-            self.setup, self.options.models, recovered, partial(self.judged, versions), most, each
+            self.setup, self.options.models, recovered, partial(self.damage_in, versions), most, each
         )
 
     def sweeps(self, recording: Recording, versions: Sequence[Answers]) -> Iterable[SweepResult]:
-        judge = partial(self.judged, versions)
+        judge = partial(self.damage_in, versions)
         if "order" in self.options.sweeps:
             yield order_sweep(self.setup.workload, recording)
         if "kill" in self.options.sweeps:
@@ -265,7 +265,10 @@ def crashed(plan: CrashWorkload, codebook: Codebook, options: CrashOptions, prog
         return Crashed(Result(check, Verdict.ERROR, message=why), levels, why)
     except BrokenWorkload as error:
         return Crashed(Result(check, Verdict.FAIL, message=str(error)), levels)
-    levels |= {"reached": "none" if report.reached is None else str(report.reached), "sampled": not report.complete}
+    levels |= {
+        "reached": "none" if report.strongest_model is None else str(report.strongest_model),
+        "sampled": not report.complete,
+    }
     states = {
         str(model): {"total": tally.total, "tried": tally.tried, "bad": tally.bad_count}
         for model, tally in report.states.items()

@@ -116,7 +116,7 @@ class Example:
         return edits.map(lambda made: replace(self, edits=tuple(made)))
 
     @property
-    def told(self) -> list[str]:
+    def trace_lines(self) -> list[str]:
         """The edits as lines of a contract's trace."""
         steps = (step for edit in self.edits for step in edit)
         return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]

@@ -228,7 +228,7 @@ class FileSearch:
             ways: list[Callable[[Example], RecordedChoices]] = [] if choices is None else [lambda _: choices()]
             example = smallest_example(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
             found = self.judge(example) or found
-        self.found = replace(found, details={"case": example.kept, "trace": example.told}, steps=example.steps)
+        self.found = replace(found, details={"case": example.kept, "trace": example.trace_lines}, steps=example.steps)
 
     def judge(self, example: Example, counted: bool = False, walked: Walked | None = None) -> Result | None:
         """Where the backend's walk parts from the reference's, None where it does not."""

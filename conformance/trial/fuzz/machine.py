@@ -102,7 +102,7 @@ class MachineSearch:
             # With no other beside it, so that its trace shows the mistake.
             again = self.judge(program)
             if again is None and self.once is None:
-                self.once = self.told(replace(found, message=SEEN_ONCE), program)
+                self.once = self.with_trace(replace(found, message=SEEN_ONCE), program)
             found = again
         if found is not None:
             self.wrong, self.found = program, found
@@ -176,7 +176,7 @@ class MachineSearch:
 
             program = smallest_example(program, in_steps(partial(simpler_program, self.pool.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
-        return self.told(found, program)
+        return self.with_trace(found, program)
 
     def among_others(self, found: Result, program: Program) -> tuple[Result, Program]:
         """What a program that is alone shows, in few calls; it stays alone only where it shows nothing among others.
@@ -189,7 +189,7 @@ class MachineSearch:
                 return again, asked
         return found, program
 
-    def told(self, result: Result, program: Program) -> Result:
+    def with_trace(self, result: Result, program: Program) -> Result:
         """A result with the trace that shows it, worded as a contract words one."""
         steps = self.steps(program)
         lines = trace_lines(steps, self.codebook, self.contract)

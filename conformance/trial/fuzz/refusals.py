@@ -118,7 +118,7 @@ def _asked_outside(
     """A call with each way out in place of one path below a root."""
     earlier = tuple(_nested(one, root) for one in before if not isinstance(one, TreeStep))
     looks = (
-        TreeStep(Roots.within(_AROUND, root), ".", contract.fuzz_decode),
+        TreeStep(Roots.nested_name(_AROUND, root), ".", contract.fuzz_decode),
         TreeStep(_AROUND, _sibling_folder(root), contract.fuzz_decode),
     )
     for text, edits in _leading_out(root, path, files):
@@ -148,7 +148,7 @@ def _leading_out(root: str, path: str, files: Sizes) -> Iterator[tuple[str, tupl
     for text in (
         f"../{beside}/{path}",
         f"./../{beside}/{path}",
-        f"{Roots.shown(_AROUND)}/{beside}/{path}",
+        f"{Roots.placeholder(_AROUND)}/{beside}/{path}",
     ):
         yield text, planted
     within = (file_step("put", _AROUND, path=f"{root}/{_FOLDER}/beside", text=""),)
@@ -183,7 +183,7 @@ def _link(path: str, target: str) -> FileStep:
 
 def _nested(step: AnyStep, root: str) -> AnyStep:
     """A step about a root that lies in another."""
-    inner = Roots.within(_AROUND, root)
+    inner = Roots.nested_name(_AROUND, root)
     match step:
         case CallStep() | QuestionCall():
             own = {name: {"root": inner} for name, value in step.inputs.items() if value == {"root": root}}
