@@ -181,7 +181,7 @@ def contract_rule(
 ) -> Callable[[Callable[[LintTarget, Contract], Iterator[FoundIn]]], Rule]:
     """The same of a function that judges one contract; its findings are about the contract's operator."""
 
-    def made(find: Callable[[LintTarget, Contract], Iterator[FoundIn]]) -> Rule:
+    def with_find(find: Callable[[LintTarget, Contract], Iterator[FoundIn]]) -> Rule:
         def each(subject: LintTarget) -> Iterator[Found]:
             for contract in subject.contracts:
                 for place, message, hint in find(subject, contract):
@@ -190,7 +190,7 @@ def contract_rule(
 
         return Rule(code, name, level, _sentence(find), each, each_contract=True)
 
-    return made
+    return with_find
 
 
 def _sentence(function: Callable[..., object]) -> str:

@@ -62,7 +62,7 @@ class Edition:
 def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str, object]) -> Edition:
     """The edition of files that are there; `locked` are the contracts of their lock."""
 
-    def made() -> dict[str, Any]:
+    def compute() -> dict[str, Any]:
         rows = [row for page in library.requirements.values() for row in page.requirements]
         release = release_of(library, corpus, "")
         wholes = {operator: digest(contract.source.value) for operator, contract in library.contracts.items()}
@@ -71,7 +71,7 @@ def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str,
     # All contracts and cases of the bundled suite take 6 s to read, and an edition is often asked for again.
     digests = [files_digest(library.contracts), files_digest(corpus.cases)]
     key = digest_of_texts(digests) if all(digests) else ""
-    plain = open_cache("report").get_or_make("edition", key, made)
+    plain = open_cache("report").get_or_make("edition", key, compute)
     release = release_from(plain["release"])
     is_built = release.contracts == locked
     remark = "" if is_built else f"{name} was edited since `tally vectors build`, which may change more vectors"

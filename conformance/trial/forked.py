@@ -75,7 +75,7 @@ def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], job
         return
     next_one = multiprocessing.Value("i", 0)
 
-    def taken() -> Iterator[T]:
+    def next_items() -> Iterator[T]:
         while True:
             with next_one.get_lock():
                 number, next_one.value = next_one.value, next_one.value + 1
@@ -84,7 +84,7 @@ def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], job
             yield items[number]
 
     with _Children() as children:
-        running = [children.start(lambda tell: work(taken(), tell)) for _ in range(min(jobs, len(items)))]
+        running = [children.start(lambda tell: work(next_items(), tell)) for _ in range(min(jobs, len(items)))]
         while running:
             for ready in wait(running):
                 assert isinstance(ready, Connection)

@@ -54,14 +54,14 @@ def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: P
     Where the suite has Python of its own and the run needs it, all of that happens in a child process.
     """
 
-    def tried(progress: Progress) -> RunResult:
+    def run(progress: Progress) -> RunResult:
         return _Run(library, corpus, options, progress).result()
 
     # Expected failures may name checks of larger profiles, laws among them.
     needs_code = library.suite.has_code and (options.includes("standard") or options.expected_failures)
     if needs_code and not options.same_process:
-        return in_child_process(tried, progress or NoProgress())
-    return tried(progress or NoProgress())
+        return in_child_process(run, progress or NoProgress())
+    return run(progress or NoProgress())
 
 
 def selected_checks(library: Library, corpus: Corpus, options: RunOptions, progress: Progress) -> tuple[str, ...]:
@@ -301,16 +301,16 @@ class _Run:
         """The results and figures of some operators, which as many processes fuzz as there are jobs."""
         found: dict[str, tuple[Result, Mapping[str, Any]]] = {}
 
-        def told(said: tuple[str, Result, Mapping[str, Any], float] | list[str]) -> None:
-            if isinstance(said, list):
-                self.unattributed += said
+        def take(message: tuple[str, Result, Mapping[str, Any], float] | list[str]) -> None:
+            if isinstance(message, list):
+                self.unattributed += message
             else:
-                figures, result, counted, self.seconds[result.check.id] = said
+                figures, result, counted, self.seconds[result.check.id] = message
                 found[figures] = result, counted
                 self.progress.note_verdict(result.check.id, result.verdict.value)
                 self.progress.step()
 
-        share_out(partial(self._fuzz_some, silent), some, self.options.jobs, told)
+        share_out(partial(self._fuzz_some, silent), some, self.options.jobs, take)
         return found
 
     def _fuzz_some(self, silent: Any, some: Iterator[Fuzzing], tell: Callable[[Any], None]) -> None:

@@ -156,7 +156,7 @@ class _Runner:
     def run_parts(self, whole: TrialResults, parts: Sequence[Sequence[Trial]]) -> list[Trial]:
         """Run each part with a driver of its own; the trials that they did not ask."""
 
-        def told(found: TrialResults | str) -> None:
+        def take(found: TrialResults | str) -> None:
             if isinstance(found, str):
                 self.progress.note(found)
             else:
@@ -165,7 +165,7 @@ class _Runner:
                     self.progress.note_verdict(result.check.id, result.verdict.value)
                 self.progress.step(found.trials)
 
-        share_out(self.work, [part for part in parts if part], self.jobs, told)
+        share_out(self.work, [part for part in parts if part], self.jobs, take)
         unasked, whole.unasked = frozenset(whole.unasked), []
         return [trial for part in parts for trial in part if trial.conversation.key in unasked]
 
@@ -176,8 +176,8 @@ class _Runner:
             driver = self.driver()
             driver.timeout_budget = self.timeout_budget
             by_key = {trial.conversation.key: trial for trial in part}
-            ended, told = TrialResults(), time.perf_counter()
-            since = told
+            ended, reported = TrialResults(), time.perf_counter()
+            since = reported
             for finished in driver.run([trial.conversation for trial in part]):
                 trial, now = by_key[finished.key], time.perf_counter()
                 found = results_of_trial(trial, finished, driver.declared)
@@ -185,9 +185,9 @@ class _Runner:
                 found.seconds[trial.checks[0].id] = now - since
                 since = now
                 ended.add(found)
-                if now - told > PAUSE:
+                if now - reported > PAUSE:
                     tell(ended)
-                    ended, told = TrialResults(), now
+                    ended, reported = TrialResults(), now
             ended.add(
                 TrialResults(
                     unattributed=[describe(reason) for reason in driver.unattributed],

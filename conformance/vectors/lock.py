@@ -190,11 +190,11 @@ def _essence(contract: Contract) -> dict[str, Any]:
 def contract_digests(library: Library) -> dict[str, str]:
     """Version and digest of every contract, by operator."""
 
-    def made() -> dict[str, str]:
+    def compute() -> dict[str, str]:
         contracts = sorted(library.contracts.items())
         return {operator: f"{contract.version} {contract_digest(contract)}" for operator, contract in contracts}
 
-    found: dict[str, str] = open_cache("vectors").get_or_make("digests", files_digest(library.contracts), made)
+    found: dict[str, str] = open_cache("vectors").get_or_make("digests", files_digest(library.contracts), compute)
     return found
 
 
