@@ -12,8 +12,8 @@ from conformance.backend.outcome import Crash, Lost, ObservedResult
 from conformance.codec.cbor import decode, encode_canonical
 from conformance.tests.mutant_results import codebook, quick_cases
 from conformance.trial.client import Client
-from conformance.trial.mutant_interview import FailingQuestion, MutantProbe
-from conformance.trial.neighbourhood import AnySteps, cost, in_turns
+from conformance.trial.mutant_interview import MOST_LEFT_OUT, FailingQuestion, MutantProbe, questions_of
+from conformance.trial.neighbourhood import LONGEST, AnySteps, cost, in_turns, is_long
 from conformance.vectors.case import CallStep, FileStep, QuestionCall
 from conformance.vectors.compact import expanded, recipe
 from conformance.vectors.exchange import Exchange, Transcript, codec_of
@@ -232,3 +232,20 @@ def test_questions_are_taken_by_turns_until_they_have_cost_the_budget() -> None:
     each = cost(one[0])
     taken = list(in_turns([one, other], each * 5))
     assert taken == [one[0], other[0], one[1], other[1], one[2]]
+
+
+def test_of_frozen_cases_a_long_one_is_asked_only_where_there_are_no_others() -> None:
+    cases = quick_cases()
+    long = [case for case in cases if is_long(case.steps)]
+    short = [case for case in cases if case.steps and not is_long(case.steps)]
+    assert long
+    asked = questions_of([*long, *short])
+    assert len(asked) == MOST_LEFT_OUT
+    assert not any(map(is_long, asked))
+    assert questions_of([*long, short[0]]) == [short[0].steps]
+    assert questions_of(long) == [long[0].steps]
+
+
+def test_a_recipe_is_as_long_as_what_it_makes() -> None:
+    assert is_long((of_long_count(LONGEST),))
+    assert not is_long((of_long_count(100),))

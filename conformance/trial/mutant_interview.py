@@ -26,6 +26,7 @@ from conformance.trial.neighbourhood import (
     Neighbourhood,
     cost,
     in_turns,
+    is_long,
     seen_in,
     without_pins,
 )
@@ -231,14 +232,11 @@ class MutantInterview:
             self._probing[key] = MutantProbe(self.codebook, self.backend, self.reference, failing, cases)
         probing = self._probing[key]
         chosen = frozenset(left_out)
-        others: dict[str, list[Case]] = {}
-        for case in self.corpus:
-            if case.id in chosen and case.steps and (self.declared is None or case.operators <= self.declared):
-                others.setdefault(f"{case.operator}::{case.group}", []).append(case)
-        in_turns = [case.steps for row in zip_longest(*others.values()) for case in row if case is not None]
+        cases = [case for case in self.corpus if case.id in chosen]
+        known = [case for case in cases if self.declared is None or case.operators <= self.declared]
         counterexamples = [one.steps for one in probing.failing]
         with Client(self._driver(mutant)) as other:
-            return probing.answers_alike(other, [*counterexamples, *in_turns[:MOST_LEFT_OUT]])
+            return probing.answers_alike(other, [*counterexamples, *questions_of(known)])
 
     def _cases(self, operators: set[str]) -> Iterator[Case]:
         for operator in sorted(operators):
@@ -284,6 +282,17 @@ class MutantInterview:
 
     def _driver(self, mutant: Mutant) -> Driver:
         return driver_of(mutant.backend, self.codebook, declared=self.declared)
+
+
+def questions_of(cases: Sequence[Case]) -> list[AnySteps]:
+    """Up to MOST_LEFT_OUT questions of frozen cases, one of each group, then the next of each; a long one only where
+    there are no others.
+    """
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(f"{case.operator}::{case.group}", []).append(case)
+    found = [case.steps for row in zip_longest(*groups.values()) for case in row if case is not None and case.steps]
+    return [steps for steps in found if not is_long(steps)][:MOST_LEFT_OUT] or found[:1]
 
 
 def _until(steps: AnySteps, last: str) -> AnySteps:

@@ -298,15 +298,18 @@ def seen_in(cases: Iterable[Case], codebook: Codebook) -> Mapping[tuple[str, str
 
 def cost(steps: AnySteps) -> int:
     """About what a question costs, in characters of a call."""
-    total = 0
-    for step in steps:
-        total += _RESTART if isinstance(step, RestartStep) else _STEP
-        total += (
-            len(repr(step.inputs)) + _recipe_length(step.inputs)
-            if isinstance(step, CallStep | QuestionCall)
-            else _MAKING
-        )
-    return total
+    return sum((_RESTART if isinstance(step, RestartStep) else _STEP) + _length(step) for step in steps)
+
+
+def is_long(steps: AnySteps) -> bool:
+    """Whether a call of a question is so long that nothing is asked near it: a slow backend needs minutes for it."""
+    return any(_length(step) > LONGEST for step in steps)
+
+
+def _length(step: AnyStep) -> int:
+    if isinstance(step, CallStep | QuestionCall):
+        return len(repr(step.inputs)) + _recipe_length(step.inputs)
+    return _MAKING
 
 
 def in_turns(lines: Sequence[Iterable[AnySteps]], budget: int) -> Iterator[AnySteps]:
