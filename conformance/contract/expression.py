@@ -14,7 +14,7 @@ from typing import Any
 from cel_expr_python import cel
 
 from conformance.contract.advice import BadExpression, advice_on, comment_in
-from conformance.contract.engine import cel_type, conversion, held_text, little_endian, variables_of, with_texts
+from conformance.contract.engine import cel_type, conversion, engine_function, held_text, little_endian, variables_of
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.syntax import hoisted
 from conformance.contract.types import (
@@ -273,7 +273,7 @@ def _declared(functions: Sequence[Function]) -> list[Any]:
         cel.FunctionDecl(
             f.name,
             [
-                cel.Overload(f"{f.name}_{k}", f.returns, list(kinds), False, with_texts(f.call, kinds, f.returns))
+                cel.Overload(f"{f.name}_{k}", f.returns, list(kinds), False, engine_function(f.call, kinds, f.returns))
                 for k, kinds in enumerate(f.parameters)
             ],
         )

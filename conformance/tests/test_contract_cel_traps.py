@@ -11,6 +11,7 @@ from cel_expr_python import cel
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.advice import BadExpression
+from conformance.contract.engine import engine_function
 from conformance.contract.expression import Environment, environment
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 
@@ -195,3 +196,29 @@ def test_a_let_that_does_not_evaluate_leaves_what_uses_it_not_true(env: Environm
 def test_lets_see_the_lets_before_them() -> None:
     chained = environment(INPUTS, None, [("one", "count + 1u"), ("two", "one + 1u"), ("three", "two + one")])
     assert chained.compile("three == 13u").holds(chained.bind(NATIVE))
+
+
+def test_a_named_function_leaves_no_large_argument_in_memory() -> None:
+    kept: list[Any] = []
+
+    def sized(data: bytearray, numbers: list[int], members: dict[str, int]) -> int:
+        kept.extend([data, numbers, members])
+        return len(data) + len(numbers) + len(members)
+
+    kinds = (cel.Type.BYTES, cel.Type.List(cel.Type.INT), cel.Type.Map(cel.Type.STRING, cel.Type.INT))
+    assert engine_function(sized, kinds, cel.Type.INT)(bytearray(b"abc"), [1, 2], {"a": 1}) == 6
+    assert kept == [bytearray(), [], {}]
+
+
+def test_what_a_named_function_gives_back_stays_though_it_is_an_argument() -> None:
+    numbers = cel.Type.List(cel.Type.INT)
+    assert engine_function(lambda items: items, (numbers,), numbers)([1, 2]) == [1, 2]
+
+
+def test_an_emptied_argument_is_the_engines_copy() -> None:
+    known = environment(Struct((Field("data", Scalar("bytes")), Field("numbers", ListOf(Scalar("uint64"))))), None, [])
+    bound = known.bind({"data": b"abc", "numbers": [1, 2]})
+    twice = "sha256(data) == sha256(data) && size(data) == 3 && total(numbers) == 3u && total(numbers + [1u]) == 4u"
+    expression = known.compile(f"{twice} && size(numbers) == 2")
+    assert [expression.holds(bound), expression.holds(bound)] == [True, True]
+
