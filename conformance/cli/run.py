@@ -161,7 +161,8 @@ def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     whole = replace(options, select=(), last_failed=frozenset())
     # Of the groups: to compare a word with each of ten thousand checks takes seconds.
     groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, NoProgress())}
-    return next((hint for one in options.select if (hint := nearest(one, sorted(groups)))), "")
+    known = sorted(groups | {part for group in groups for part in group.split("::")})
+    return next((hint for one in options.select if (hint := nearest(one, known))), "")
 
 
 def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> None:

@@ -21,7 +21,16 @@ from conformance.lint import (
     postconditions,
     requirements,
 )
-from conformance.lint.checks import check_of, claimable, meant, requirement_ids, rows, rows_to_paste, unresolved
+from conformance.lint.checks import (
+    check_of,
+    check_text,
+    claimable,
+    meant,
+    requirement_ids,
+    rows,
+    rows_to_paste,
+    unresolved,
+)
 from conformance.lint.rule import Finding, LintTarget, Rule
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
@@ -125,10 +134,12 @@ def _misnamed(library: Library) -> frozenset[Position]:
     """The parts of contracts that a requirement names under a name that does not exist; L106 reports that."""
     found = set()
     for check, id_ in unresolved(library):
-        contract = library.contracts[check.operator]
-        for kind, name, named, position in claimable(contract):
-            if kind == check.kind and (id_ in (named or ()) or name in meant(check, library)):
-                found.add(position)
+        near = meant(check, library)
+        for contract in library.contracts.values():
+            own = contract.operator == check.operator
+            for kind, name, named, position in claimable(contract):
+                if check_text(contract, kind, name) in near or (own and kind == check.kind and id_ in (named or ())):
+                    found.add(position)
     return frozenset(found)
 
 
