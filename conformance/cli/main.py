@@ -166,6 +166,14 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
             args=None if arguments is None else list(arguments), prog_name="tally", standalone_mode=False
         )
         return answer if isinstance(answer, int) else FINE
+    except click.UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later; it is the help itself
+            error.show()
+            return error.exit_code
+        command = error.ctx.command_path if error.ctx is not None else "tally"
+        said = error.format_message().rstrip(".")
+        tell(CommandError(command, "T006", said[:1].lower() + said[1:], f"`{command} --help` says what it takes"))
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -197,6 +205,9 @@ def _unforeseen(error: Exception) -> int:
         say(str(error), err=True)
         count = len(error.problems)
         say(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
+        return NO_JUDGEMENT
+    if type(error).__name__ == "BackendNotFound":
+        tell(CommandError("tally", "T001", str(error)))
         return NO_JUDGEMENT
     if (lacking := _lacking(error)) is not None:
         tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))

@@ -32,9 +32,14 @@ def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     "arguments", [["nonsense"], ["run", "--nonsense"], ["run", "--profile", "fast"], ["schema", "a", "b"]]
 )
-def test_a_usage_error_is_no_judgement(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_usage_error_has_a_code_and_is_no_judgement(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main.status_of(arguments) == 2
-    assert "Usage: tally" in capsys.readouterr().err
+    command = "tally" if arguments == ["nonsense"] else f"tally {arguments[0]}"
+    said = capsys.readouterr().err
+    assert said.startswith(f"{command}: T006 ")
+    assert said.endswith(f"\n    hint: `{command} --help` says what it takes\n")
 
 
 def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
