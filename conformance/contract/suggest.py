@@ -32,7 +32,7 @@ def nearest(word: str, known: Collection[str], otherwise: str = "") -> str:
     return f"did you mean {' or '.join(close)}?" if close else otherwise
 
 
-def close_to(word: str, known: Collection[str], cutoff: float = 0.6, most: int = 3) -> list[str]:
+def close_to(word: str, known: Collection[str], cutoff: float = 0.65, most: int = 3) -> list[str]:
     """The known words that contain a word, or else those most like it."""
     from difflib import get_close_matches
 

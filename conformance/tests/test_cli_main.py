@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 
 from conformance.cli import main
@@ -58,6 +61,19 @@ def test_a_malformed_contract_is_no_judgement(
     assert capsys.readouterr().err.startswith(
         "spec/data/x.yaml:3:7: C003 unknown type 'uint65'\n    hint: use uint64\n"
     )
+
+
+def test_a_place_that_cannot_be_written_is_no_mistake_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = OSError(errno.EROFS, "Read-only file system", "vectors/index.json")
+    assert raising(error, monkeypatch) == 2
+    assert capsys.readouterr().err.startswith("vectors/index.json: T011 cannot be used: Read-only file system\n")
+
+
+def test_a_terminal_that_knows_no_width_gets_the_report(new_suite: Path) -> None:
+    run = ("-P", "-m", "conformance.cli.main", "run", "-q", "-k", "wrong-bounds", "--suite", str(new_suite))
+    assert python(*run, COLUMNS="0").stdout.startswith("CONFORMANT")
 
 
 def test_an_interrupt_and_our_own_mistakes_are_no_judgement(
