@@ -33,14 +33,21 @@ def nearest(word: str, known: Collection[str], otherwise: str = "") -> str:
 
 
 def close_to(word: str, known: Collection[str], cutoff: float = 0.65, most: int = 3) -> list[str]:
-    """The known words that contain a word, or else those most like it."""
-    from difflib import get_close_matches
+    """The known words that contain a word, or else the one most like it and those that are almost as like."""
+    from difflib import SequenceMatcher, get_close_matches
 
     containing = [name for name in known if word.lower() in name.lower() and len(word) >= min(3, len(name))]
     if word.lower() in (low := [name.lower() for name in containing]):
         return [containing[low.index(word.lower())]]
     same = {name.lower(): name for name in known}
-    return containing[:most] or [same[one] for one in get_close_matches(word.lower(), list(same), most, cutoff)]
+    if containing:
+        return containing[:most]
+    near = get_close_matches(word.lower(), list(same), most, cutoff)
+    like = [SequenceMatcher(None, one, word.lower()).ratio() for one in near]
+    return [same[one] for one, ratio in zip(near, like, strict=True) if ratio > like[0] - _APART]
+
+
+_APART: Final = 0.1  # of the likeness to a word, from 0 to 1
 
 
 def type_meant(text: str, known: Collection[str]) -> str:

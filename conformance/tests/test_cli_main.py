@@ -98,3 +98,9 @@ def test_a_complaint_says_place_code_message_hint_and_evidence(
 def test_the_nearest_name_is_offered() -> None:
     assert nearest("blockmap", ["A.BlockMap_v1", "A.Other"]) == "did you mean A.BlockMap_v1?"
     assert nearest("zzzz", ["A.BlockMap_v1"], "look there") == "look there"
+
+
+def test_a_name_that_is_far_off_is_not_offered() -> None:
+    assert nearest("replay", ["explain", "report", "examples"]) == ""
+    assert nearest("first-sample", ["first-samples", "fist", "irsamp-last"]) == "did you mean first-samples?"
+    assert nearest("a", ["Bounds.Clamp_v1"]) == ""
