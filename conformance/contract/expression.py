@@ -271,6 +271,8 @@ def environment(
     declared = _declared(functions)
     engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine was made without
     for name, text in lets:
+        if name in types:
+            raise BadLet(name, BadExpression(f"{name} has a meaning already", hint="give the let another name"))
         if any(other in text for other in unknown):
             engine, unknown = _engine(types, declared), set()
         try:

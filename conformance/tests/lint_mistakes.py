@@ -439,4 +439,43 @@ TABLE = [
         "t\n"
         "    hint: did you mean Bounds.Clamp_v1?",
     ),
+    (
+        "operator-in-a-file-of-another-name", C, "contract: Bounds.Clamp_v1", "contract: Bounds.Clmp_v1",
+        "C:1:11: L110 Bounds.Clmp_v1 is in Bounds.Clamp_v1.yaml\n"
+        "    hint: call the file Bounds.Clmp_v1.yaml",
+    ),
+    (
+        "requirement-twice", R, "- id: B02", "- id: B01",
+        "R:11:3: L401 B01 is there twice\n"
+        "    hint: renumber one",
+    ),
+    (
+        "guard-that-contradicts-itself", C, "\"low <= high\"", "\"low <= high && low > high\"",
+        "C:16:3: L301 no case in which guard 'ordered' is true\n"
+        "    hint: add a case inside it\n"
+        "C:16:3: L304 the guard ordered predicts CONTRACT_VIOLATION, but a result is frozen in Bounds.Cl"
+        "amp_v1::values::value=0,low=0,high=10\n"
+        "    hint: correct the guard, its order or its code, or build the vectors again",
+    ),
+    (
+        "postcondition-that-is-not-true", C, "(value < low ? low : min(value, high))", "value",
+        "C:19:3: L305 postcondition 'nearest' is not true of the frozen result of Bounds.Clamp_v1::value"
+        "s::value=0,low=10,high=10\n"
+        "    hint: correct the postcondition, or the reference; the case is in C:34:3",
+    ),
+    (
+        "source-misspelt", C, "seed: bounds", "seed: bouds",
+        "C:4:16: L402 the source is bouds, but the requirements are those of bounds\n"
+        "    hint: name the same source in both files",
+    ),
+    (
+        "let-named-like-an-input", C, "requires:\n", "let:\n  low: value\n\nrequires:\n",
+        "C:16:8: C004 low has a meaning already in 'value'\n"
+        "    hint: give the let another name",
+    ),
+    (
+        "mutant-not-tried", "spec/bounds/mutants.yaml", "id: bounds-not-compared", "id: bounds-compared",
+        "R:4:3: L411 no check that B01 names kills a mutant that breaks it\n"
+        "    hint: run `tally mutants bounds-compared --write`, which tells whether they do",
+    ),
 ]  # fmt: skip

@@ -146,6 +146,22 @@ def test_a_mistake_in_what_a_new_operator_does_not_have_is_told_at_its_place(
     assert found.count("    hint: ") == 1
 
 
+def test_an_order_of_a_list_by_another_name_is_one_finding(
+    new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    (folder / "spec" / "text").mkdir()
+    text = NEW.replace("text: {type: string}", "text: {type: string}, marks: {type: list<uint64>}")
+    text = text.replace("ordering: {}", "ordering: {result.marks: as they come}")
+    text = text.replace("abc, limit", "abc, marks: [], limit")
+    (folder / "spec" / "text" / "Text.Cut_v1.yaml").write_text(text, "utf-8")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    said = capsys.readouterr().out
+    assert said.count(" L201 ") == 1
+    assert "neither a list nor a stream drawn from\n    hint: did you mean marks?" in said
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
