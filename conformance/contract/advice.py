@@ -33,6 +33,7 @@ _CONSTANTS: Final = {"True": "true", "False": "false", "TRUE": "true", "FALSE": 
 _ABSENT: Final = ("None", "nil", "undefined", "NULL", "null")
 _NO_NULL: Final = "there is no null here: an optional input that is absent is `!has_NAME`"
 _SIGNS: Final = {
+    "≥": ">=", "≤": "<=", "≠": "!=",
     "===": "==", "!==": "!=", "<>": "!=", "=<": "<=", "=>": ">=", "**": "a product: x * x", "^": "a product: x * x",
 }  # fmt: skip
 _OPERANDS: Final = "use a declared input by its dotted path, an earlier let, or result.<output> in a postcondition"
@@ -106,6 +107,8 @@ def _unknown(
 
 
 def _function_meant(name: str, functions: Collection[str]) -> str:
+    if name in _WORDS:
+        return f"write {_WORDS[name]}"
     if name in _FUNCTIONS:
         return f"did you mean {_FUNCTIONS[name]}?"
     close = close_to(name, [*functions, *_BUILT_IN], 0.6, 1)
@@ -145,6 +148,8 @@ def _mismatch(text: str, sign: str, types: str, at: int) -> tuple[str, str]:
         return message, f"both sides of {operator} must be true or false: compare with ==, < or the like"
     if "bool" in kinds and operator in ("<", "<=", ">", ">="):
         return message, "write each comparison on its own: a <= b && b <= c"
+    if operator == "in" and kinds == ["string", "string"]:
+        return message, "write text.contains(part)"
     if operator == "in":
         return message, "write unsigned items: [1u, 2u]" if "list(int)" in kinds else _SAME
     if len(kinds) == 2 and set(kinds) <= set(_NUMBERS):
@@ -250,6 +255,8 @@ def _syntax(text: str, said: str, at: int) -> tuple[str, str, int]:
         return "`=>` is no operator", "write a comma: list.all(x, x > 3u)", shift
     if signs in _SIGNS:
         return f"`{signs}` is no operator", f"write {_SIGNS[signs]}", shift
+    if text[at : at + 1] in _SIGNS:
+        return f"`{text[at]}` is no operator", f"write {_SIGNS[text[at]]}", 0
     if text[at : at + 1] in ("'", '"'):
         return "the quote is never closed", f"add {text[at]} at the end of the text", 0
     if text.count("(") != text.count(")"):

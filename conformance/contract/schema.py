@@ -260,7 +260,9 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
                 unit = "letters" if isinstance(value, str) else "entries"
                 message = f"{where} is too short: it needs at least {wanted} {unit}, and has {len(value)}"
                 return message, example or f"write at least {wanted} {unit}"
-            return f"{where} is empty, but at least one entry is needed", example or "add an entry, or remove the key"
+            wanted = "a text" if isinstance(value, str) else "at least one entry"
+            hint = "write it" if isinstance(value, str) else "add an entry, or remove the key"
+            return f"{where} is empty, but {wanted} is needed", example or hint
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             side = "least" if "inimum" in str(error.validator) else "most"
             return f"{where} is {value}, but at {side} {wanted} is expected", f"write a number from {wanted}"

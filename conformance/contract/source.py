@@ -252,6 +252,8 @@ def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> 
     row = _row(lines, at[0])
     if tab := _tab(lines, at):
         return tab, "a tab, and YAML is indented with spaces", "replace the tab by spaces"
+    if "escape" in problem:
+        return at, "an escape that YAML does not know", "write \\\\ for a backslash, or put the text in single quotes"
     if "quoted scalar" in context:
         quote = _row(lines, began[0])[began[1] : began[1] + 1]
         return began, "this quote is never closed", f"add {quote} behind the text"
@@ -307,6 +309,8 @@ def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, st
     key = re.match(r"([\w-]+):?\s*(.*)", row)
     if key is None:
         return at, "no ': ' behind a key", "write `key: value`"
+    if len(key[2].split()) > 2 and not row.startswith(f"{key[1]}:"):
+        return began, f"no ': ' behind {key[1]!r}", "indent the line, if the text of the line above goes on in it"
     message = "no blank behind the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' behind {key[1]!r}"
     return began, message, f"write `{key[1]}: {key[2]}`".replace(": `", ":`")
 

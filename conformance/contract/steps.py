@@ -156,7 +156,7 @@ class _Reader:
         name, *others = patterns
         if not isinstance(self.named_values, dict) or name not in self.named_values:
             hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
-            hint = nearest(name, [*self.operations, *_OTHERS, *(self.named_values or ())], hint)
+            hint = nearest(name, [*self.operations, *_OTHERS, *_CALL_KEYS, *(self.named_values or ())], hint)
             raise MalformedContract([self.source.problem((*at, name), "C018", f"no named value {name!r:.60}", hint)])
         if others or step.keys() - {name, "step", "base", "use", "pin", *_PINS}:
             message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"

@@ -142,15 +142,16 @@ def mutants_break(subject: LintTarget) -> Iterator[Found]:
     broken = frozenset(text for found in subject.evidence.values() for text in found)
     for contract in subject.contracts:
         implied = {clause.id: clause for clause in (*contract.ensures, *contract.invariants)}
+        for one in implied.values():
+            yield from _implied(contract, one, set(implied))
         for kind, name, _, position in claimable(contract):
             if kind not in _CLAUSES or check_text(contract, kind, name) in broken:
                 continue
             clause = implied.get(name) if kind in ("ensures", "invariant") else None
             if clause is not None and clause.implied_by:
-                yield from _implied(contract, clause, set(implied))
                 continue
-            text = check_text(contract, kind, name)
-            hint = _tried_with(subject, [one.id for one in subject.library.mutants.values() if text in one.breaks])
+            mutants, text = subject.library.mutants, check_text(contract, kind, name)
+            hint = _tried_with(subject, [id_ for id_ in mutants if text in mutants[id_].breaks])
             hint = hint or "add one to mutants.yaml, with a case that kills it, and run `tally mutants ID --write`"
             yield position, f"no mutant breaks {kind} {name!r}", contract.operator, hint
 

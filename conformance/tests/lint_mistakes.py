@@ -478,4 +478,36 @@ TABLE = [
         "R:4:3: L411 no check that B01 names kills a mutant that breaks it\n"
         "    hint: run `tally mutants bounds-compared --write`, which tells whether they do",
     ),
+    (
+        "not-for-a-sign", C, "\"low <= high\"", "\"not(low > high)\"",
+        "C:16:24: C004 undeclared function 'not' in 'not(low > high)'\n"
+        "    hint: write !",
+    ),
+    (
+        "sign-of-print", C, "\"low <= high\"", "\"low \u2264 high\"",
+        "C:16:28: C004 `≤` is no operator in 'low ≤ high'\n"
+        "    hint: write <=",
+    ),
+    (
+        "part-of-a-text", C, "\"low <= high\"", "\"'a' in string(low)\"",
+        "C:16:28: C004 in cannot be applied to string and string in \"'a' in string(low)\"\n"
+        "    hint: write text.contains(part)",
+    ),
+    (
+        "escape", C, "section: \"1\"}\nequivalence", "section: \"\\d\"}\nequivalence",
+        "C:4:34: C001 bad YAML: an escape that YAML does not know\n"
+        "    hint: write \\\\ for a backslash, or put the text in single quotes",
+    ),
+    (
+        "text-that-goes-on", C, "purpose: Bring a number between two bounds.",
+        "purpose: Bring a number\nbetween two bounds that are given.",
+        "C:4:1: C001 bad YAML: no ': ' behind 'between'\n"
+        "    hint: indent the line, if the text of the line above goes on in it",
+    ),
+    (
+        "clause-implied-by-none", C, "requirement: B02, source: \"1\"}\n\nordering",
+        "requirement: B02, implied_by: [nope], source: \"1\"}\n\nordering",
+        "C:19:3: L411 postcondition 'nearest' is implied by 'nope', which the contract does not have\n"
+        "    hint: name another clause of this contract",
+    ),
 ]  # fmt: skip

@@ -98,7 +98,7 @@ def _made(body: Any) -> dict[str, Any]:
     try:
         return recipe(body.get("generator", ""), body["count"], **parameters)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IllTyped(f"a recipe ({error!r:.60})", body) from None
+        raise IllTyped(f"a recipe ({error!s:.60})", body) from None
 
 
 def _root(value: Any) -> dict[str, str]:

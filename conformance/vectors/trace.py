@@ -79,10 +79,11 @@ def _step_draft(
     if machine is not None:
         operator = machine.full_name(operator)
     if operator not in expansion.codebook.forms or (machine is not None and operator == machine.name):
-        hint = "name a contract of this library"
+        hint = nearest(operator, sorted(expansion.codebook.forms), "name a contract of this library")
         if machine is not None:
             hint = f"operations: {', '.join(machine.methods)}"
-            hint = nearest(operator, [name.rpartition(".")[2] for name in machine.methods], hint)
+            known = [*(name.rpartition(".")[2] for name in machine.methods), *sorted(expansion.codebook.forms)]
+            hint = nearest(operator, known, hint)
         raise (place / "call").problem("C014", f"unknown operator {operator!r}", hint)
     if operator == expansion.contract.operator:
         draft = expansion.draft(body, place)
