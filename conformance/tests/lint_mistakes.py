@@ -510,4 +510,9 @@ TABLE = [
         "C:19:3: L411 postcondition 'nearest' is implied by 'nope', which the contract does not have\n"
         "    hint: name another clause of this contract",
     ),
+    (
+        "condition-that-is-empty", C, "\"low <= high\"", "\"\"",
+        "C:16:23: C002 requires.0.that is empty, but a text is needed\n"
+        "    hint: for example: \"low <= high\"",
+    ),
 ]  # fmt: skip

@@ -114,6 +114,7 @@ def test_every_command_refuses_what_only_building_found(
 CHOICE = NEW.replace("limit: {type: uint64}}", "limit: {type: uint64}, end: {type: enum, values: [cut, dots]}}")
 OPTIONAL = NEW.replace("outputs: {cut: {type: string}}", "outputs: {cut: {type: string, optional: true}}")
 TRACED = COUNTER.replace("COUNTER_OVERFLOW", "CONTRACT_VIOLATION")
+ONE_MORE = "vectors:\n  - {group: more, why: One more trace is here., requirement: K01"
 PATTERNS = NEW.replace("vectors:\n", "values: {a: {gives: {cut: x}}, b: {a: {}}}\nvectors:\n")
 
 
@@ -128,6 +129,8 @@ PATTERNS = NEW.replace("vectors:\n", "values: {a: {gives: {cut: x}}, b: {a: {}}}
         (PATTERNS, "{id: cut}", "{id: cut, b: {}}", "C018 the pattern b is one map, and uses the pattern a"),
         (TRACED, "examples: {limit: [3, 1, 0]}", "examples: {limt: [3]}", "C008 unknown path 'limt'"),
         (TRACED, "examples: {limit: [3, 1, 0]}", "examples: {limit: [three]}", "C009 ill-typed input limit"),
+        (TRACED, "vectors:\n", f"{ONE_MORE}, trace: [{{Opn: {{limit: 1}}}}]}}\n", "did you mean Open?"),
+        (TRACED, "vectors:\n", f"{ONE_MORE}, trace: [{{Open: {{limit: 1}}, fail: X}}]}}\n", "did you mean fails?"),
         (TRACED, "derive: {", "derive: {operations: [Opn], ", "unknown operation 'Opn'\n    hint: did you mean Open?"),
     ],
 )
