@@ -203,7 +203,8 @@ def _named_checks(named: Sequence[str], found: CollectedChecks) -> list[Check]:
             one.id for one in found.checks if one.id.startswith(below)
         }
         if not matching:
-            hint = _meant(name, [one.id for one in found.checks])
+            ids = [one.id for one in found.checks]
+            hint = _meant(name, sorted({id_.rpartition("::")[0] for id_ in ids if "::" in id_}) + ids)
             raise pytest.UsageError(f"file or directory not found, and no check has this id: {name}{hint}")
         chosen |= matching
     return [one for one in found.checks if one.id in chosen]

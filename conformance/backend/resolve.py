@@ -88,6 +88,8 @@ def _declared(text: str, command: str, suite: Suite, wire: str, folder: Path) ->
     elif "/" in first:
         first = str(folder / first)
     if shutil.which(first) is None:
+        if Path(first).is_file():
+            raise BackendNotFound(f"{first!r} is a file that cannot be executed; name the interpreter before it")
         raise BackendNotFound(f"command not found: {first!r}, of the backend {text!r} in {suite.path_text(suite.file)}")
     return BackendCommand(text, (first, *rest), _ours(wire), folder=folder)
 

@@ -39,7 +39,7 @@ class CommandError(Exception):
 
     `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
-    T006 an option needs another one, T007 the backend was lost, T008 no derivation,
+    T006 no such option or argument, or not with the others, T007 the backend was lost, T008 no derivation,
     T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
     memory, processes or file descriptors, T014 no sandbox, T015 a record or a run manifest that cannot be used,
     T020 a certificate, policy or key that cannot be read, T021 no artifact, T022 refused a certificate,

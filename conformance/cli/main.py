@@ -83,6 +83,7 @@ NO_JUDGEMENT: Final = 2
 _PATIENCE: Final = 1.0  # seconds after the first Ctrl-C; the next one then ends this process at once
 # Errors of files that cannot be used, with their codes; by name, because to import them takes longer than --version.
 _CODES: Final = {"CorruptedCorpus": "T004", "BadLock": "T004", "UnreadableReport": "T004", "Unreadable": "T020"}
+_CLOSED: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # of files and folders
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
@@ -166,6 +167,14 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
             args=None if arguments is None else list(arguments), prog_name="tally", standalone_mode=False
         )
         return answer if isinstance(answer, int) else FINE
+    except click.UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later; it is the help itself
+            error.show()
+            return error.exit_code
+        command = error.ctx.command_path if error.ctx is not None else "tally"
+        said = error.format_message().rstrip(".")
+        tell(CommandError(command, "T006", said[:1].lower() + said[1:], f"`{command} --help` says what it takes"))
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -197,6 +206,13 @@ def _unforeseen(error: Exception) -> int:
         say(str(error), err=True)
         count = len(error.problems)
         say(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
+        return NO_JUDGEMENT
+    if isinstance(error, OSError) and error.filename is not None and error.errno in _CLOSED:
+        message, hint = f"cannot be used: {error.strerror}", "make room, or give access"
+        tell(CommandError(str(error.filename), "T011", message, hint))
+        return NO_JUDGEMENT
+    if type(error).__name__ == "BackendNotFound":
+        tell(CommandError("tally", "T001", str(error)))
         return NO_JUDGEMENT
     if (lacking := _lacking(error)) is not None:
         tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
@@ -247,6 +263,8 @@ def main() -> None:
     """The console script."""
     # The specification is a large graph that stays; looking through it as often as usual costs a sixth of a run.
     gc.set_threshold(100_000, 10, 10)
+    if os.environ.get("COLUMNS") == "0":  # of a terminal that knows no width; in it every report would be empty
+        del os.environ["COLUMNS"]
     out, _ = opened_outlets()
     _end_on_signals()
     status = status_of()

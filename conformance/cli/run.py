@@ -27,7 +27,7 @@ from conformance.cli.known_failures import (
 from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.outputs import Output, outputs_of, print_report
 from conformance.cli.progress import QUIET, Interrupted, shown_progress
-from conformance.cli.run_options import failures_allowed, run_options, verbosity
+from conformance.cli.run_options import failures_allowed, given_in, run_options, verbosity
 from conformance.cli.suite import current_suite, frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT, Suite
@@ -161,7 +161,8 @@ def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     whole = replace(options, select=(), last_failed=frozenset())
     # Of the groups: to compare a word with each of ten thousand checks takes seconds.
     groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, NoProgress())}
-    return next((hint for one in options.select if (hint := nearest(one, sorted(groups)))), "")
+    known = sorted(groups | {part for group in groups for part in group.split("::")})
+    return next((hint for one in options.select if (hint := nearest(one, known))), "")
 
 
 def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> None:
@@ -223,18 +224,18 @@ def command(
             same_process and any(not backend.startswith("python:") for backend in backends),
             "--same-process is for python:module backends only",
         ),
-        (readable and not sandboxed, "--sandbox-read needs --sandbox bwrap"),
+        (given_in(context, "readable") and not sandboxed, "--sandbox-read needs --sandbox bwrap"),
         (
             given["crash"] and sandboxed,
             "--crash has no sandbox: it traces system calls; use it in a run without --sandbox",
         ),
         (same_process and sandboxed, "--same-process has no sandbox: the backend runs in this process"),
         (any(not pattern.strip() for pattern in select), "-k needs a pattern: an empty one selects everything"),
-        (listed and (output or formats), "--list runs nothing, so there is no report to write"),
+        (listed and given_in(context, "output", "formats"), "--list runs nothing, so there is no report to write"),
     ):
         if wrong:
             raise click.UsageError(said)
-    outputs = outputs_of(output, formats, backends)
+    outputs = outputs_of(None if listed else output, () if listed else formats, backends)
     if not listed:
         outputs.clear()
     library = specification()

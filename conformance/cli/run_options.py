@@ -185,7 +185,7 @@ def run_options(function: F) -> F:
 
 def failures_allowed(context: click.Context) -> int:
     """After how many failures the run ends, by -x and --maxfail; 0: never. Raises click.UsageError."""
-    given = _set_on_command_line(context, "exitfirst", "maxfail")
+    given = given_in(context, "exitfirst", "maxfail")
     if len(given) == 2:
         raise click.UsageError("-x is --maxfail 1: give one of them")
     most: int = context.params["maxfail"]
@@ -196,14 +196,14 @@ def verbosity(context: click.Context) -> int:
     """-1 for -q, 1 for -v, 0 for neither; raises click.UsageError for both."""
     quiet, verbose = bool(context.params["quiet"]), bool(context.params["verbose"])
     if quiet and verbose:
-        given = _set_on_command_line(context, "quiet", "verbose")
+        given = given_in(context, "quiet", "verbose")
         if len(given) != 1:  # of a default and an option, the option wins
             raise click.UsageError("-q prints less and -v prints more: give one of them")
         quiet, verbose = given == ["quiet"], given == ["verbose"]
     return verbose - quiet
 
 
-def _set_on_command_line(context: click.Context, *names: str) -> list[str]:
+def given_in(context: click.Context, *names: str) -> list[str]:
     """Those parameters that the command line sets."""
     source = click.core.ParameterSource.COMMANDLINE
     return [name for name in names if context.get_parameter_source(name) is source]

@@ -100,9 +100,10 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
 def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool) -> int:
     """Derive the cases that changed, and write them. If there is any problem, nothing is written.
 
-    A case is derived if its question is new, if its frozen answer contradicts the contract as it now is, or if other
-    backends confirm it. An answer stays frozen if only the reference changed: `tally run` shows what it now answers,
-    `--only OPERATOR` or `--all` freezes its new answers, and `tally vectors check` derives every case and compares.
+    A case is derived if its question is new, if its frozen answer contradicts the contract as it now is or a pin, or
+    if other backends confirm it. An answer stays frozen if only the reference changed: `tally run` shows what it now
+    answers, `--only OPERATOR` or `--all` freezes its new answers, and `tally vectors check` derives every case and
+    compares.
 
     \b
     Examples:

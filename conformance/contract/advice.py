@@ -33,9 +33,10 @@ _CONSTANTS: Final = {"True": "true", "False": "false", "TRUE": "true", "FALSE": 
 _ABSENT: Final = ("None", "nil", "undefined", "NULL", "null")
 _NO_NULL: Final = "there is no null here: an optional input that is absent is `!has_NAME`"
 _SIGNS: Final = {
+    "≥": ">=", "≤": "<=", "≠": "!=",
     "===": "==", "!==": "!=", "<>": "!=", "=<": "<=", "=>": ">=", "**": "a product: x * x", "^": "a product: x * x",
 }  # fmt: skip
-_OPERANDS: Final = "use a declared input by its dotted path, a let name, or result.<output> in a postcondition"
+_OPERANDS: Final = "use a declared input by its dotted path, an earlier let, or result.<output> in a postcondition"
 
 
 class BadExpression(Exception):
@@ -71,6 +72,8 @@ def advice_on(text: str, error: str, names: Collection[str], functions: Collecti
         near = _FUNCTIONS.get(member[1], "") if member else ""
         hint = f"write {near}(x)" if near else "only a struct has members; see docs/language.md, Expressions"
         return BadExpression(f"a {found[1]} has no member", line, column, hint)
+    if said.startswith("invalid") and said.endswith("literal"):
+        return BadExpression(said, line, column, "the largest are 18446744073709551615u and 9223372036854775807")
     return BadExpression(said, line, column)
 
 
@@ -89,6 +92,9 @@ def _unknown(
         start = text.rfind(name, 0, at + len(last) + 1) if text.rfind(name, 0, at + len(last) + 1) >= 0 else start
         column = start - (text.rfind("\n", 0, start) + 1) + 1
     if text[at : at + 1] == "(":
+        if last in functions or last in _BUILT_IN:
+            hint = "docs/language.md, Expressions, says what each function takes"
+            return BadExpression(f"{last}() takes another number of arguments", line, column, hint)
         return BadExpression(f"undeclared function {last!r}", line, column, _function_meant(last, functions))
     if name in _CONSTANTS:
         return BadExpression(f"undeclared name {name!r}", line, column, f"write {_CONSTANTS[name]}")
@@ -101,6 +107,8 @@ def _unknown(
 
 
 def _function_meant(name: str, functions: Collection[str]) -> str:
+    if name in _WORDS:
+        return f"write {_WORDS[name]}"
     if name in _FUNCTIONS:
         return f"did you mean {_FUNCTIONS[name]}?"
     close = close_to(name, [*functions, *_BUILT_IN], 0.6, 1)
@@ -111,9 +119,14 @@ def _name_meant(name: str, names: Collection[str]) -> str:
     parts = sorted(known for known in names if known.startswith(f"{name}."))
     if parts:
         return f"{name} is a struct: name one of its fields, {', '.join(parts[:4])}"
+    *above, last = name.split(".")
+    if last.startswith("has_") and (of := ".".join([*above, last[4:]])) in names:
+        there = f"has_{of}"
+        return f"did you mean {there}?" if there in names else f"{of} is always there: it is required or has a default"
     ending = [known for known in names if known.endswith(f".{name}")]
     close = ending or close_to(name, sorted(names), 0.6, 1)
-    return f"did you mean {close[0]}?" if close else _OPERANDS
+    quoted = "" if above else f"; text is in quotes: '{name}'"
+    return f"did you mean {close[0]}?" if close else _OPERANDS + quoted
 
 
 def _mismatch(text: str, sign: str, types: str, at: int) -> tuple[str, str]:
@@ -135,6 +148,8 @@ def _mismatch(text: str, sign: str, types: str, at: int) -> tuple[str, str]:
         return message, f"both sides of {operator} must be true or false: compare with ==, < or the like"
     if "bool" in kinds and operator in ("<", "<=", ">", ">="):
         return message, "write each comparison on its own: a <= b && b <= c"
+    if operator == "in" and kinds == ["string", "string"]:
+        return message, "write text.contains(part)"
     if operator == "in":
         return message, "write unsigned items: [1u, 2u]" if "list(int)" in kinds else _SAME
     if len(kinds) == 2 and set(kinds) <= set(_NUMBERS):
@@ -180,6 +195,8 @@ def _literal_or_wrapped(sides: tuple[str, ...], side: int, wanted: str) -> str:
     one = sides[side]
     if re.fullmatch(r"\d+", one) and wanted == "uint":
         return f"unsigned inputs need unsigned literals: write {one}u, not {one}"
+    if re.fullmatch(r"\d+u", one) and wanted == "int":
+        return f"write {one[:-1]}, not {one}"
     if re.fullmatch(r"-?\d+", one) and wanted == "double":
         return f"write {one}.0, not {one}"
     if re.fullmatch(r"-\d+", one):
@@ -234,8 +251,12 @@ def _syntax(text: str, said: str, at: int) -> tuple[str, str, int]:
         return "`=` is no operator", "write == to compare", shift
     if signs in ("&", "|"):
         return f"`{signs}` is no operator", f"write {signs * 2}", shift
+    if signs == "=>" and re.search(r"\(\s*\w+\s*\Z", text[: at - shift]):
+        return "`=>` is no operator", "write a comma: list.all(x, x > 3u)", shift
     if signs in _SIGNS:
         return f"`{signs}` is no operator", f"write {_SIGNS[signs]}", shift
+    if text[at : at + 1] in _SIGNS:
+        return f"`{text[at]}` is no operator", f"write {_SIGNS[text[at]]}", 0
     if text[at : at + 1] in ("'", '"'):
         return "the quote is never closed", f"add {text[at]} at the end of the text", 0
     if text.count("(") != text.count(")"):

@@ -16,8 +16,10 @@ from cel_expr_python import cel
 from conformance.contract.advice import BadExpression, advice_on, comment_in
 from conformance.contract.engine import cel_type, conversion, engine_function, held_text, little_endian, variables_of
 from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.suggest import nearest
 from conformance.contract.syntax import hoisted
 from conformance.contract.types import (
+    Enum,
     Field,
     ListOf,
     MapOf,
@@ -25,12 +27,21 @@ from conformance.contract.types import (
     Tensor,
     Type,
     is_place,
+    walk,
 )
 
 Activation = Mapping[str, Any]
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
 _NAMES = frozenset(function.name for function in FUNCTIONS)
 _HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
+_TEXT = r"[rR]?(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
+_PATTERN = re.compile(rf"(?<!\w)matches\((?:[^()]*,)?\s*({_TEXT})\s*\)")
+
+
+def _inside(text: str, match: re.Match[str], message: str, hint: str) -> BadExpression:
+    """A mistake at the last group of a match, or at the match."""
+    at = match.start(match.lastindex or 0)
+    return BadExpression(message, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at), hint)
 
 
 class BadLet(BadExpression):
@@ -115,6 +126,7 @@ class Environment:
     after: tuple[Let, ...] = ()  # what follows from inputs and result: the state of a machine after the call
     named: tuple[str, ...] = ()  # what else has a value while the contract is read: the lets so far
     over: tuple[str, ...] = ()  # the digests of what functions look into beside their arguments
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the values of every enum, by its path
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
         """Compile an expression of type `expected` (None: any); raises BadExpression."""
@@ -134,9 +146,23 @@ class Environment:
         if expected is not None and not compiled.return_type() == expected:
             raise BadExpression(
                 f"the expression is of type {compiled.return_type().name()}, not {expected.name()}",
-                hint="compare with ==, <, in ...; an unsigned literal ends in u",
+                hint="compare with ==, <, in ...; an unsigned literal ends in u" if expected == cel.Type.BOOL else
+                "an unsigned literal ends in u, and uint() converts",
             )
+        self._look_at_texts(text)
         return Expression(text, compiled, self._hoisted(text) if compiled.return_type() == cel.Type.BOOL else None)
+
+    def _look_at_texts(self, text: str) -> None:
+        """Refuse a text in quotes that no enum beside it has, or that is no pattern; raises BadExpression."""
+        for path, values in self.choices.items():
+            for match in re.finditer(rf"(?<![\w.]){re.escape(path)}\s*[!=]=\s*({_TEXT})", text):
+                if (named := match[1].strip("rR")[1:-1]) not in values:
+                    hint = nearest(named, values, f"it is one of {', '.join(values)}")
+                    raise _inside(text, match, f"{path} is never {match[1]}", hint)
+        for match in _PATTERN.finditer(text):
+            if _value(self.engine.compile(f"''.matches({match[1]})"), self.engine.Activation({})) is None:
+                hint = "https://github.com/google/re2/wiki/Syntax says what one is made of"
+                raise _inside(text, match, f"{match[1]} is no regular expression", hint)
 
     def _hoisted(self, text: str) -> Any:
         """The expression with repeated calls moved out of its macros, compiled; None where there is none."""
@@ -169,8 +195,7 @@ class Environment:
         """The complaint about text that does not compile because it mentions what has no value."""
         for name, reason in self.silent.items():
             if match := re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text):
-                line, start = text.count("\n", 0, match.start()) + 1, text.rfind("\n", 0, match.start()) + 1
-                return BadExpression(f"{name} has no value", line, match.start() - start + 1, reason)
+                return _inside(text, match, f"{name} has no value", reason)
         return None
 
     def bind(self, values: Any, result: Any = None) -> Any:
@@ -240,13 +265,18 @@ def environment(
     silent = {**dict(_silent("", inputs)), **(silent or {})}
     if outputs is not None:
         silent |= dict(_silent("result", outputs))
+    choices = {path: type_.values for path, type_ in walk(inputs) if isinstance(type_, Enum)}
+    if outputs is not None:
+        choices |= {path: type_.values for path, type_ in walk(outputs, "result") if isinstance(type_, Enum)}
     declared = _declared(functions)
     engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine was made without
     for name, text in lets:
+        if name in types:
+            raise BadLet(name, BadExpression(f"{name} has a meaning already", hint="give the let another name"))
         if any(other in text for other in unknown):
             engine, unknown = _engine(types, declared), set()
         try:
-            known = Environment(tuple(variables), engine, silent=silent, named=tuple(types))
+            known = Environment(tuple(variables), engine, silent=silent, named=tuple(types), choices=choices)
             expression = known.compile(text, expected=None)
         except BadExpression as error:
             raise BadLet(name, error) from None
@@ -265,7 +295,7 @@ def environment(
     bound = tuple(last.let(name, text) for name, text in lets)
     following = tuple(last.let(name, text) for name, text, _ in after)
     over = tuple(sorted({function.over for function in functions if function.over}))
-    return Environment(last.variables, last.engine, bound, silent, following, over=over)
+    return Environment(last.variables, last.engine, bound, silent, following, over=over, choices=choices)
 
 
 def _declared(functions: Sequence[Function]) -> list[Any]:

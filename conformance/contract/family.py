@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.source import Position, Source, ValuePath, names, row
+from conformance.contract.source import Position, Problem, Source, ValuePath, names, row
 from conformance.contract.suite import MUTANT
 
 
@@ -253,9 +253,17 @@ class ErrorCode:
     position: Position
 
 
-def errors_from(source: Source) -> dict[str, ErrorCode]:
-    """The registry of a schema-valid errors.yaml, by code."""
-    return {body["code"]: row(ErrorCode, body, position=place) for body, place in source.rows("errors")}
+def errors_from(source: Source, problems: list[Problem]) -> dict[str, ErrorCode]:
+    """The registry of a schema-valid errors.yaml, by code; adds to `problems` where a code or a number comes twice."""
+    found = [row(ErrorCode, body, position=place) for body, place in source.rows("errors")]
+    for key in ("code", "number"):
+        first: dict[Any, ErrorCode] = {}
+        for one in found:
+            value = getattr(one, key)
+            if (other := first.setdefault(value, one)) is not one:
+                hint = f"it is at {other.position} already; give this one another {key}"
+                problems.append(Problem(one.position, "C005", f"the {key} {value} twice", hint))
+    return {one.code: one for one in found}
 
 
 @dataclass(frozen=True, slots=True)

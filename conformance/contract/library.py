@@ -37,6 +37,7 @@ from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import Reader, Snapshot
 from conformance.contract.source import MalformedContract, Position, Problem, Source
+from conformance.contract.suggest import nearest
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
 
@@ -129,6 +130,7 @@ class _Loader:
         self.reader, self.suite, self.problems = reader, reader.suite, reader.problems
         self.spec = reader.suite.spec
         self.parts: dict[str, tuple[Source, ...]] = {}
+        self.has_types = True  # else an unknown type in a contract follows from a mistake in types.yaml
 
     def library(self) -> Library:
         """The library with every part made now; raises MalformedContract."""
@@ -138,10 +140,11 @@ class _Loader:
         folders = self.families()
         for folder in folders:
             for file in sorted(folder.glob("*.yaml")):
-                if file.name not in _FAMILY_FILES and not self.is_companion(file):
+                if file.name not in _FAMILY_FILES and not self.is_companion(file) and not self.is_misnamed(file):
                     self.add_contract(contracts, places, file, folder.name, types, functions)
         pages = {kind: self.pages(kind, folders) for kind in _PAGES}
         rows = {kind: self.rows(kind, folders) for kind in _ROWS}
+        self.problems += self.unread(folders)
         if not contracts and not self.problems:
             place = Position(self.suite.path_text(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
@@ -176,9 +179,21 @@ class _Loader:
         """The types, error codes and functions that every contract may name."""
         source = self.reader.checked(self.spec / "types.yaml", "types")
         types = named_types(source, self.problems) if source else {}
+        self.has_types = not self.problems
         source = self.reader.checked(self.spec / "errors.yaml", "errors")
-        errors = errors_from(source) if source else {}
+        errors = errors_from(source, self.problems) if source else {}
         return types, errors, (*FUNCTIONS, *registry_functions(errors))
+
+    def unread(self, folders: list[Path]) -> Iterator[Problem]:
+        """The YAML files that are where nothing reads them."""
+        read = {f"{folder.name}/{file.name}" for folder in folders for file in folder.glob("*.yaml")}
+        for name in sorted(self.reader.snapshot.files.keys() - read - {"types.yaml", "errors.yaml"}):
+            if name.endswith((".yaml", ".yml")) and not name.startswith(".") and "/." not in name:
+                place, hint = (
+                    Position(self.suite.path_text(self.spec / name), 1, 1),
+                    "a contract is spec/FAMILY/NAME.yaml",
+                )
+                yield Problem(place, "C006", "nothing reads this file", hint)
 
     def families(self) -> list[Path]:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
@@ -217,6 +232,14 @@ class _Loader:
             self.problems.append(Problem(place, "C006", "cases without a contract beside them", hint))
         return True
 
+    def is_misnamed(self, file: Path) -> bool:
+        """Whether a file is called almost like one of a family, which is a problem."""
+        near = nearest(file.stem, [Path(name).stem for name in _FAMILY_FILES]) if file.stem.islower() else ""
+        if near:
+            place = Position(self.suite.path_text(file), 1, 1)
+            self.problems.append(Problem(place, "C006", f"nothing reads {file.name}", near))
+        return bool(near)
+
     def add_contract(
         self,
         contracts: dict[str, Contract],
@@ -235,7 +258,7 @@ class _Loader:
             try:
                 contract = contract_from(part, family, types, functions, machine)
             except MalformedContract as error:
-                self.problems += error.problems
+                self.problems += [one for one in error.problems if self.has_types or one.code != "C003"]
                 if machine is None:
                     return
                 continue

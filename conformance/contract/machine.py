@@ -10,6 +10,7 @@ from typing import Any, Final
 from conformance.contract.engine import variables_of
 from conformance.contract.expression import Environment, Expression
 from conformance.contract.source import Position, Problem, Source, ValuePath
+from conformance.contract.suggest import nearest
 from conformance.contract.types import (
     FIXED_BYTES,
     FLOAT_BYTES,
@@ -264,7 +265,8 @@ def _faults(
         for at, name in enumerate(body.get(key, ())):
             if name not in known:
                 place = (key, name) if key == "becomes" else (key, at)
-                yield place, f"no state variable {name!r}", f"variables of {machine.name}: {', '.join(known)}"
+                hint = nearest(name, known, f"variables of {machine.name}: {', '.join(known)}")
+                yield place, f"no state variable {name!r}", hint
     for name, text in body.get("becomes", {}).items():
         if name in known and known[name].opaque and not _SENTENCE.match(text):
             hint = "a capital and a full stop; or declare the variable with a type"

@@ -31,6 +31,7 @@ from conformance.contract.model import (
     Workload,
 )
 from conformance.contract.source import MalformedContract, Position, Problem, Source, ValuePath, row
+from conformance.contract.suggest import nearest
 from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
 
 DEFAULT_FAILURE = "default_failure"
@@ -240,7 +241,8 @@ class _Parser:
         name = self.body.get("failure", DEFAULT_FAILURE)
         found = self.named.get(name)
         if not isinstance(found, Struct):
-            hint = "name a struct of types.yaml"
+            structs = [key for key, one in self.named.items() if isinstance(one, Struct)]
+            hint = nearest(name, structs, "name a struct of types.yaml")
             raise MalformedContract([self.source.problem(("failure",), "C003", f"unknown record {name!r}", hint)])
         return found
 

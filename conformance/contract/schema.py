@@ -78,19 +78,39 @@ _FORMS: Final = ("oneOf", "anyOf")
 
 def _problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Problem]:
     """The problems that violations are, each once; a key that is missing because it is misspelt is not told twice."""
-    misspelt = {(path, meant) for error in errors for path, _, meant in _unknown_keys(error) if meant}
+    unknown = _unknown_of(errors)
+    misspelt = {(path, meant) for (path, _), meant in unknown.items() if meant}
     told: set[str] = set()
     telling = {tuple(error.absolute_path) for error in errors if error.validator not in _FORMS}
     for error in errors:
         if error.validator in _FORMS and tuple(error.absolute_path) in telling:
             continue  # the other one says what is wrong there
-        for problem in _problems_from(source, error, misspelt):
+        for problem in _problems_from(source, error, misspelt, unknown):
             if str(problem) not in told:
                 told.add(str(problem))
                 yield problem
 
 
-def _problems_from(source: Source, error: ValidationError, misspelt: set[tuple[ValuePath, str]]) -> Iterator[Problem]:
+def _unknown_of(errors: Sequence[ValidationError]) -> dict[tuple[ValuePath, str], str]:
+    """Every unknown key with the one that it means: one like it, or the only one that its map lacks if it is alone."""
+    found = {(path, key): meant for error in errors for path, key, meant in _unknown_keys(error)}
+    for error in errors:
+        path: ValuePath = tuple(map(_step, error.absolute_path))
+        alone = [place for place in found if place[0] == path]
+        if error.validator == "required" and isinstance(error.instance, dict) and len(alone) == 1:
+            wanted: Any = error.validator_value
+            missing = [key for key in wanted if key not in error.instance]
+            if len(missing) == 1 and not found[alone[0]]:
+                found[alone[0]] = missing[0]
+    return found
+
+
+def _problems_from(
+    source: Source,
+    error: ValidationError,
+    misspelt: set[tuple[ValuePath, str]],
+    meanings: Mapping[tuple[ValuePath, str], str],
+) -> Iterator[Problem]:
     path: ValuePath = tuple(map(_step, error.absolute_path))
     where = ".".join(map(str, path)) or "the file"
     if error.validator == "required" and isinstance(error.instance, dict):
@@ -101,12 +121,15 @@ def _problems_from(source: Source, error: ValidationError, misspelt: set[tuple[V
             yield Problem(source.at(path), "C002", message, _to_paste(source, path, error.schema, missing))
         return
     unknown = list(_unknown_keys(error))
-    for _, key, meant in unknown:
+    for _, key, _ in unknown:
+        meant = meanings[path, key]
         hint = f"did you mean {meant}?" if meant else _elsewhere(source, key, path, error)
         yield Problem(source.key_at((*path, key)), "C002", f"unknown key {key!r} in {where}", hint)
     if not unknown:
-        place = source.key_at((*path, str(error.instance))) if error.validator == "propertyNames" else source.at(path)
+        of_key = "propertyNames" in error.absolute_schema_path
+        place = source.key_at((*path, str(error.instance))) if of_key else source.at(path)
         message, hint = _sentence(where, error)
+        message = f"{error.instance!r:.60} cannot be a name in {where}" if of_key else message
         yield Problem(place, "C002", message, hint)
 
 
@@ -144,7 +167,8 @@ def properties_of(schema: Any) -> Mapping[str, Any]:
 
 def _elsewhere(source: Source, key: str, path: ValuePath, error: ValidationError) -> str:
     """The hint for a key that is like none here: the place above that may have it, or the keys that are allowed."""
-    allowed = ", ".join(sorted(properties_of(error.schema)))
+    known = properties_of(error.schema)
+    allowed = ", ".join(sorted({*known, *(("gives", "fails") if "pin" in known else ())}))
     top = source.value.keys() if path and isinstance(source.value, dict) else ()
     if path and (key in _TOP or key in top):
         return f"{key} is a key of the file: begin its line at the left margin. Allowed here: {allowed}"
@@ -216,7 +240,7 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
     match error.validator:
         case "type":
             kinds = [str(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
-            told = title or " or ".join(_KINDS.get(one, one) for one in kinds)
+            told = (error.absolute_path and title) or " or ".join(_KINDS.get(one, one) for one in kinds)
             return f"{where} is {_kind_and_text(value)}, but {told} is expected", _retyped(
                 value, kinds[0], schema
             ) or example
@@ -238,7 +262,9 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
                 unit = "letters" if isinstance(value, str) else "entries"
                 message = f"{where} is too short: it needs at least {wanted} {unit}, and has {len(value)}"
                 return message, example or f"write at least {wanted} {unit}"
-            return f"{where} is empty, but at least one entry is needed", example or "add an entry, or remove the key"
+            wanted = "a text" if isinstance(value, str) else "at least one entry"
+            hint = "write it" if isinstance(value, str) else "add an entry, or remove the key"
+            return f"{where} is empty, but {wanted} is needed", example or hint
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             side = "least" if "inimum" in str(error.validator) else "most"
             return f"{where} is {value}, but at {side} {wanted} is expected", f"write a number from {wanted}"
@@ -259,7 +285,9 @@ def _retyped(value: Any, kind: str, schema: Any) -> str:
     """How a value of the wrong type is written right."""
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         fixed = fitting(value, schema["pattern"]) if "pattern" in schema else ""
-        return f"write {fixed}" if fixed else f'put it in quotes: "{value}"' if "pattern" not in schema else ""
+        if fixed and fixed != str(value):
+            return f"write {fixed}"
+        return f'put it in quotes: "{value}"' if fixed or "pattern" not in schema else ""
     if kind == "string" and isinstance(value, bool):
         return f'put it in quotes: "{str(value).lower()}"'
     if kind == "array":
@@ -289,8 +317,10 @@ def _forms(where: str, value: Any, branches: Any) -> tuple[str, str]:
         there = [keys for keys in needs if value.keys() >= set(keys)]
         if len(there) > 1:
             return f"{where} has more than one of {ways}", "keep one of them"
-        near = [one for key in value for one in close_to(key, [keys[0] for keys in needs], 0.75, 1)]
+        begun = [key for keys in needs if keys[0] in value for key in keys if key not in value]
+        near = begun or [one for key in value for one in close_to(key, [keys[0] for keys in needs], 0.75, 1)]
         hint = f"did you mean {near[0]}?" if near and not there else f"add one of {ways}"
+        hint = f"add {begun[0]}" if begun else hint
         return f"{where} has none of {ways}", hint
     titles = [str(one["title"]) for one in branches if isinstance(one, dict) and "title" in one]
     kinds = [_KINDS[one["type"]] for one in branches if isinstance(one, dict) and one.get("type") in _KINDS]

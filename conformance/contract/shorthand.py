@@ -127,7 +127,7 @@ class _Writer:
                     if (size := _extent(unit)[1] * count) > LONGEST:
                         raise _Refused(f"{size:,} letters and items, of at most {LONGEST:,} in all", "repeat it less")
                     return unit * count if first is None else _numbered(unit, range(first, first + count))
-        hint = "{repeat: [a, 300]}; with `from: 1`, {k} is the number of the copy"
+        hint = "{repeat: [a, 300]}, of a list {repeat: [[1], 300]}; with `from: 1`, {k} is the number of the copy"
         raise _Refused(f"expected [a text or a list, how often], found {dict(body)!r:.80}", hint)
 
     def _series(self, body: Mapping[str, Any], _: ValuePath, __: ValuePath | None) -> Any:

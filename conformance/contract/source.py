@@ -252,9 +252,13 @@ def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> 
     row = _row(lines, at[0])
     if tab := _tab(lines, at):
         return tab, "a tab, and YAML is indented with spaces", "replace the tab by spaces"
+    if "escape" in problem:
+        return at, "an escape that YAML does not know", "write \\\\ for a backslash, or put the text in single quotes"
     if "quoted scalar" in context:
         quote = _row(lines, began[0])[began[1] : began[1] + 1]
         return began, "this quote is never closed", f"add {quote} behind the text"
+    if opened := _open_quote(lines, at):
+        return opened, "this quote is never closed", f"add {_row(lines, opened[0])[opened[1]]} behind the text"
     if "':'" in problem:
         return _without_colon(lines, at, began)
     if mark := re.search(r": (!)", row[: at[1]]):
@@ -290,12 +294,23 @@ def _tab(lines: list[str], at: _Mark) -> _Mark | None:
     return None
 
 
+def _open_quote(lines: list[str], at: _Mark) -> _Mark | None:
+    """The quote of a line above that the quote right before the reported place has closed."""
+    quote = _row(lines, at[0])[: at[1]][-1:]
+    if quote not in ("'", '"') or _row(lines, at[0])[: at[1]].count(quote) % 2 == 0:
+        return None
+    odd = [number for number in range(at[0]) if _row(lines, number).count(quote) % 2]
+    return (odd[-1], _row(lines, odd[-1]).rindex(quote)) if odd else None
+
+
 def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
     """A line that has a key and no `: `."""
     row = _row(lines, began[0])[began[1] :]
     key = re.match(r"([\w-]+):?\s*(.*)", row)
     if key is None:
         return at, "no ': ' behind a key", "write `key: value`"
+    if len(key[2].split()) > 2 and not row.startswith(f"{key[1]}:"):
+        return began, f"no ': ' behind {key[1]!r}", "indent the line, if the text of the line above goes on in it"
     message = "no blank behind the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' behind {key[1]!r}"
     return began, message, f"write `{key[1]}: {key[2]}`".replace(": `", ":`")
 
@@ -305,5 +320,10 @@ def _indented(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, str, st
     row = _row(lines, at[0])
     if re.match(r"\s*[\"']", row[: at[1]][-2:]) or (row[: at[1]].strip() and not row[: at[1]].strip().endswith("-")):
         return at, f"{row[at[1] :].strip()!r:.40} follows a value that has ended", 'put the whole text in quotes: "..."'
+    if at[1] == began[1]:  # one of them is an entry of a list
+        hint = "every entry of a list begins with `- `, and no key of a map"
+        if row[at[1] : at[1] + 1] == "-":
+            return at, f"an entry of a list among the keys of the map at line {began[0] + 1}", hint
+        return at, f"a key among the entries of the list at line {began[0] + 1}", hint
     message = f"this line begins in column {at[1] + 1}, and its map at line {began[0] + 1} in column {began[1] + 1}"
     return at, message, f"indent it with {began[1]} spaces, like the lines that it belongs to"

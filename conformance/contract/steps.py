@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from conformance.contract.source import MalformedContract, Position, Source, ValuePath
+from conformance.contract.suggest import nearest
 
 _PINS: Final = {"gives": "result", "fails": "failure"}
 _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})
@@ -45,6 +46,8 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.named_values = source.value.get("values")
+        operations = source.value.get("operations")
+        self.operations = list(operations) if isinstance(operations, dict) else []
         self.moved: dict[ValuePath, ValuePath] = {}
         self.made: dict[ValuePath, Position] = {}
 
@@ -90,11 +93,24 @@ class _Reader:
             message, hint = f"{both} in the case and in {name}", f"give what it sets to {name}, or write the case out"
             raise MalformedContract([self.source.problem((*at, both), "C018", message, hint)])
         if not name:
+            if "like" in case:
+                message, hint = "`like` among the cases", "write the case out, or use a pattern: {id: x, NAME: {...}}"
+                raise MalformedContract([self.source.problem(at, "C018", message, hint)])
             return self.pinned(case if own else {**case, **common}, at)
+        self.require_flat(name)
         self.moved[(*at, name)] = ("with",)
         beside = {key: part for key, part in case.items() if key != name}
         beside = dict(self.pinned(beside if own else {**beside, **common}, at))
         return {"like": name, "with": case[name], **({"set": beside} if beside else {})}
+
+    def require_flat(self, name: str) -> None:
+        """Refuse a pattern that is one map and uses another pattern, which only a list of steps may do."""
+        body = self.named_values[name]
+        for inner in body if isinstance(body, dict) else ():
+            if inner in self.named_values and inner not in _CALL_KEYS | _CASE_KEYS | _OTHERS:
+                message = f"the pattern {name} is one map, and uses the pattern {inner}"
+                hint = f"write steps as a list, `{name}: [{{{inner}: ...}}]`, and what {inner} has here for a case"
+                raise MalformedContract([self.source.problem(("values", name, inner), "C018", message, hint)])
 
     def trace(self, steps: Any, at: ValuePath) -> Any:
         """Steps in a list, or in the lists of a `join` or `repeat`; a step may be several."""
@@ -140,10 +156,12 @@ class _Reader:
         name, *others = patterns
         if not isinstance(self.named_values, dict) or name not in self.named_values:
             hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
+            hint = nearest(name, [*self.operations, *_OTHERS, *_CALL_KEYS, *(self.named_values or ())], hint)
             raise MalformedContract([self.source.problem((*at, name), "C018", f"no named value {name!r:.60}", hint)])
         if others or step.keys() - {name, "step", "base", "use", "pin", *_PINS}:
             message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"
             raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+        self.require_flat(name)
         self.moved[(*at, name)] = ("with",)
         beside = self.as_call({key: part for key, part in step.items() if key != name}, at)
         return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}

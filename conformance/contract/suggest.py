@@ -32,15 +32,22 @@ def nearest(word: str, known: Collection[str], otherwise: str = "") -> str:
     return f"did you mean {' or '.join(close)}?" if close else otherwise
 
 
-def close_to(word: str, known: Collection[str], cutoff: float = 0.4, most: int = 3) -> list[str]:
-    """The known words that contain a word, or else those most like it."""
-    from difflib import get_close_matches
+def close_to(word: str, known: Collection[str], cutoff: float = 0.65, most: int = 3) -> list[str]:
+    """The known words that contain a word, or else the one most like it and those that are almost as like."""
+    from difflib import SequenceMatcher, get_close_matches
 
-    containing = [name for name in known if word and word.lower() in name.lower()]
+    containing = [name for name in known if word.lower() in name.lower() and len(word) >= min(3, len(name))]
     if word.lower() in (low := [name.lower() for name in containing]):
         return [containing[low.index(word.lower())]]
     same = {name.lower(): name for name in known}
-    return containing[:most] or [same[one] for one in get_close_matches(word.lower(), list(same), most, cutoff)]
+    if containing:
+        return containing[:most]
+    near = get_close_matches(word.lower(), list(same), most, cutoff)
+    like = [SequenceMatcher(None, one, word.lower()).ratio() for one in near]
+    return [same[one] for one, ratio in zip(near, like, strict=True) if ratio > like[0] - _APART]
+
+
+_APART: Final = 0.1  # of the likeness to a word, from 0 to 1
 
 
 def type_meant(text: str, known: Collection[str]) -> str:
@@ -67,6 +74,7 @@ def _changed(text: str) -> Iterator[str]:
     """A text as other conventions write it."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)) if word]
     yield text.strip()
+    yield from (word[:1].upper() + word[1:] for word in words[-1:])
     yield "-".join(words).lower()
     yield "_".join(words).lower()
     yield "_".join(words).upper()

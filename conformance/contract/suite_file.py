@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -56,7 +58,7 @@ _NO_DEFAULTS: Final = ("list", "update-expected", "reason", "issue", "suite")
 _FITS: Final[Mapping[str, Any]] = {
     "text": lambda value: isinstance(value, str),
     "path": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf,
     "whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "true or false": lambda value: isinstance(value, bool),
     _LIST: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
@@ -66,7 +68,7 @@ _FITS: Final[Mapping[str, Any]] = {
 }
 _WORDS: Final = {
     "text": "a text",
-    "number": "a number",
+    "number": "a number above 0",
     "whole number": "a whole number",
     "path": "a path below this file, as text",
     "paths": "a list of paths below this file",
@@ -84,7 +86,7 @@ def read_suite(root: Path) -> Suite:
     root = root.resolve()
     file = root / FILE
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
         message = f"the file cannot be read: {error.strerror}"
         hint = f"name a folder with a {FILE}; `tally init DIR` makes one"
@@ -120,9 +122,8 @@ class _Reading:
         names = ("spec", "vectors", "reports")
         folders = [str(own.get(name, name)) for name in names]
         for name, folder in zip(names, folders, strict=True):
-            self._contained("suite", name, folder, needed=name == "spec")
-        for place in folders:
-            self._links(self.root / place)
+            if self._contained("suite", name, folder, needed=name == "spec"):
+                self._links(self.root / folder)
         suite = Suite(
             self.root,
             own.get("name", self.root.name),
@@ -220,13 +221,18 @@ class _Reading:
         known = ", ".join(suite.backends) or "none"
         for key, names in (("reference", [suite.reference]), ("confirm", suite.confirm or ())):
             for name in filter(None, names):
-                if name not in suite.backends:
+                if name not in self.body.get("backends", {}):
                     hint = _hint(name, suite.backends) or f"the names of [backends] are {known}"
                     self._add("derive", key, f"there is no backend {name!r}", hint)
         if suite.backends and not suite.reference:
             self._add("derive", "", "no backend is the reference", "write `reference = NAME` in [derive]")
         if suite.mutants.command and "{id}" not in suite.mutants.command:
             self._add("mutants", "command", "the command does not say where the mutant's id goes", "write {id} in it")
+        for key in ("build", "command", "traced"):
+            try:
+                shlex.split(getattr(suite.mutants, key))
+            except ValueError as error:
+                self._add("mutants", key, f"the command cannot be split: {error}", "close every quote")
         if suite.mutants.command and suite.mutants.folder:
             self._add("mutants", "folder", "both a command and a folder are given", "remove one of them")
 

@@ -149,6 +149,8 @@ def named_types(source: Source, problems: list[Problem]) -> dict[str, Type]:
     """The types of a schema-valid types.yaml, each of which may name those above it; adds to `problems`."""
     named: dict[str, Type] = {}
     for name in source.value["types"]:
+        if name in SCALARS or name in PLACES or name in ("value", "tensor", "enum", "struct"):
+            problems.append(Problem(source.key_at(("types", name)), "C005", f"{name!r} is a type already", "rename it"))
         try:
             type_ = type_at(source, ("types", name), named)
         except MalformedContract as error:
@@ -168,6 +170,12 @@ def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
     """The field declared at `path`; its name is the last element of the path."""
     body: dict[str, Any] = _value(source, path)
     type_ = type_at(source, path, named)
+    if "default" in body and not _fits(body["default"], type_):
+        message, hint = f"the default is no value of {type_}", f"write a value of {type_}, as in a case"
+        raise MalformedContract([Problem(source.at((*path, "default")), "C009", message, hint)])
+    if "default" in body and "optional" in body:
+        message, hint = "an optional input and a default exclude each other", "an input with a default may be left out"
+        raise MalformedContract([Problem(source.key_at((*path, "optional")), "C002", message, f"remove it: {hint}")])
     return Field(
         name=str(path[-1]),
         type=type_,
@@ -178,6 +186,27 @@ def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
     )
 
 
+def _fits(value: Any, type_: Type) -> bool:
+    """Whether a value, as it is written in a contract, is of a type; of bytes, structs and tensors only its kind."""
+    match type_:
+        case Enum(values):
+            return value in values
+        case ListOf(item):
+            return isinstance(value, list) and all(_fits(one, item) for one in value)
+        case MapOf(item):
+            return isinstance(value, dict) and all(_fits(one, item) for one in value.values())
+        case Struct() | Tensor() | Value():
+            return isinstance(value, dict) or isinstance(type_, Value)
+        case Scalar("bool"):
+            return isinstance(value, bool)
+        case Scalar(name) if name in INTEGER_RANGES:
+            low, high = INTEGER_RANGES[name]
+            return type(value) is int and low <= value <= high
+        case Scalar(name) if name in FLOAT_BYTES:
+            return type(value) in (int, float, str)  # text: its hex digits
+    return isinstance(value, str) and not is_place(type_)
+
+
 def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
     """The type declared by the mapping at `path` (`type`, with `values` or `fields` where it needs them)."""
     body = _value(source, path)
@@ -185,7 +214,11 @@ def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
     if text == "enum":
         if not body.get("values"):
             raise _unknown(source, path, "an enum needs `values`", "list its strings, the default first")
-        return Enum(tuple(body["values"]))
+        values = body["values"]
+        if twice := [one for k, one in enumerate(values) if one in values[:k]]:
+            place = source.at((*path, "values", len(values) - 1 - values[::-1].index(twice[0])))
+            raise MalformedContract([Problem(place, "C005", f"values has {twice[0]!r} twice", "remove one")])
+        return Enum(tuple(values))
     if text == "struct":
         if "fields" not in body:
             raise _unknown(source, path, "a struct needs `fields`", "declare each field with its type")
@@ -212,9 +245,11 @@ def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) ->
         return MapOf(parse_type(match[1], source, path, named))
     if (match := _TENSOR.match(text)) and match[1] in TENSOR_DTYPES:
         return Tensor(match[1])
-    known = ", ".join(sorted(named))
+    later = source.value.get("types", {}) if path[0] == "types" else {}
+    if text in later:
+        raise _unknown(source, path, f"the type {text!r} is not yet known", "a type names only types above it")
     hint = type_meant(text, [*sorted(SCALARS), *PLACES, "value", "tensor", "enum", "struct", *named]) or (
-        f"a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value, or {known}"
+        "a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value or a name of types.yaml"
     )
     raise _unknown(source, path, f"unknown type {text!r}", hint)
 

@@ -5,6 +5,7 @@ Apart from the rules, because it imports them all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -21,7 +22,16 @@ from conformance.lint import (
     postconditions,
     requirements,
 )
-from conformance.lint.checks import check_of, claimable, meant, requirement_ids, rows, rows_to_paste, unresolved
+from conformance.lint.checks import (
+    check_of,
+    check_text,
+    claimable,
+    meant,
+    requirement_ids,
+    rows,
+    rows_to_paste,
+    unresolved,
+)
 from conformance.lint.rule import Finding, LintTarget, Rule
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
@@ -56,7 +66,8 @@ _MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L307", "L309", 
 
 def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without those that follow from another: a contract that was never built, or was changed since it
-    was; a requirement without a row; a check, a law or a requirement whose name is misspelt.
+    was; a requirement without a row, or with two; a check, a law or a requirement whose name is misspelt; a contract
+    in a file of another name; a guard that decides nothing; frozen results that a postcondition contradicts.
 
     The exit status of a command does not change: what is left out follows from a finding that is kept.
     """
@@ -65,13 +76,25 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
     waiting = {one.about for one in known if one.code == "L108"} & stale
     unmet = _unmet(subject)
     misnamed, unknown_laws = _misnamed(subject.library), _unknown_laws(subject)
+    idle = {one.position for one in known if one.code == "L301"}
+    contradicted = {one.about for one in known if one.code == "L305"}
+    twice = any(one.code == "L401" and one.message.endswith("is there twice") for one in known)
+    misplaced = dict(_misplaced(subject))
     kept: list[Finding] = []
     for one in known:
+        if one.code in ("L303", "L411", "L412") and one.position in idle:
+            continue
+        if one.code == "L306" and one.about in contradicted:
+            continue
+        if twice and one.code in ("L104", "L107", "L402", "L411"):
+            continue
+        if any(_follows(one, *names) for names in misplaced.items()):
+            continue
         if one.about in unbuilt and one.code in _JUDGE_CASES:
             continue
         if one.about in waiting and one.code in _MISS_CASES:
             continue
-        if one.code == "L401" and one.about in _untested_with(subject.library, unbuilt):
+        if one.code == "L401" and one.about in _untested_with(subject.library, unbuilt | {*misplaced.values()}):
             continue
         if one.code == "L107" and one.position in (misnamed | unknown_laws.keys() | unmet.keys()):
             continue
@@ -81,6 +104,20 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
     never_built = {subject.library.contracts[name].position: name for name in unbuilt}
     found = [_never_built(one, never_built) if one.code == "V010" else one for one in kept]
     return tuple(sorted(_first_of_each(found, subject.library)))
+
+
+def _misplaced(subject: LintTarget) -> Iterator[tuple[str, str]]:
+    """The operators in files of another name, each with the name of its file."""
+    for contract in subject.contracts:
+        stem = contract.position.file.rpartition("/")[2].removesuffix(".yaml")
+        if stem != (contract.machine.name if contract.machine is not None else contract.operator):
+            yield contract.operator, stem
+
+
+def _follows(one: Finding, operator: str, stem: str) -> bool:
+    """Whether a finding follows from the name of an operator in the file of another; L110 reports that."""
+    here = one.position.file.endswith(f"/{stem}.yaml")
+    return one.code != "L110" and (here or bool({operator, stem} & set(re.findall(r"[\w.]+", one.message))))
 
 
 def _unbuilt(subject: LintTarget) -> frozenset[str]:
@@ -125,10 +162,12 @@ def _misnamed(library: Library) -> frozenset[Position]:
     """The parts of contracts that a requirement names under a name that does not exist; L106 reports that."""
     found = set()
     for check, id_ in unresolved(library):
-        contract = library.contracts[check.operator]
-        for kind, name, named, position in claimable(contract):
-            if kind == check.kind and (id_ in (named or ()) or name in meant(check, library)):
-                found.add(position)
+        near = meant(check, library)
+        for contract in library.contracts.values():
+            own = contract.operator == check.operator
+            for kind, name, named, position in claimable(contract):
+                if check_text(contract, kind, name) in near or (own and kind == check.kind and id_ in (named or ())):
+                    found.add(position)
     return frozenset(found)
 
 

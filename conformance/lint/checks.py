@@ -142,18 +142,21 @@ def _parts(library: Library) -> set[str]:
 
 
 def unresolved(library: Library) -> Iterator[tuple[NamedCheck, str]]:
-    """The checks of requirements that name no part of their contract, each with the requirement."""
+    """The checks of requirements that name no part of any contract, each with the requirement."""
     existing = _parts(library)
     for row in rows(library):
         for check in map(check_of, row.checks):
-            if check.operator in library.contracts and check.text not in existing:
+            if check.kind not in ("lint", "test", "bench") and check.text not in existing:
                 yield check, row.id
 
 
 def meant(check: NamedCheck, library: Library) -> list[str]:
-    """The names of parts of the same kind that a check may mean, the nearest first."""
-    names = [name for kind, name, _, _ in claimable(library.contracts[check.operator]) if kind == check.kind]
-    return close_to(check.name, names, 0.6, 1)
+    """The check string of the part of the same kind that a check may mean, if there is one."""
+    if check.operator not in library.contracts:
+        return close_to(check.text, [text for text in _parts(library) if text.startswith(f"{check.kind}:")], 0.8, 1)
+    contract = library.contracts[check.operator]
+    names = [name for kind, name, _, _ in claimable(contract) if kind == check.kind]
+    return [check_text(contract, check.kind, name) for name in close_to(check.name, names, 0.6, 1)]
 
 
 def row_to_paste(library: Library, id_: str) -> str:
@@ -165,7 +168,7 @@ def row_to_paste(library: Library, id_: str) -> str:
         if id_ in (requirements or ())
     ]
     head = [f"- id: {id_}", "  kind: P", '  section: "1"', "  text: ...", "  checks:"]
-    return "\n".join([*head, *(f"  - {text}" for text in named)])
+    return "\n".join([*head, *(f"  - {text}" for text in named or ["..."])])
 
 
 def rows_to_paste(library: Library, family: str, ids: list[str]) -> str:
@@ -206,10 +209,7 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
 
 
 def _meant_hint(check: NamedCheck, library: Library) -> str:
-    if check.operator not in library.contracts:
-        near = close_to(check.operator, sorted(library.contracts), 0.6, 1)
-    else:
-        near = [check_text(library.contracts[check.operator], check.kind, name) for name in meant(check, library)]
+    near = [] if check.kind in ("lint", "test", "bench") else meant(check, library)
     return f"did you mean {near[0]}?" if near else "correct the check, or bring back what it names"
 
 

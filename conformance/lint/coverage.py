@@ -30,6 +30,11 @@ def coverage_findings(library: Library) -> Iterator[Finding]:
 def _holes(library: Library) -> Iterator[Found]:
     """Families without coverage, holes, overlaps, unfilled passages, and requirements that no passage names."""
     for family, page in library.requirements.items():
+        for contract in library.contracts.values():
+            if contract.family == family and contract.method is None and contract.seed != page.seed:
+                message = f"the source is {contract.seed}, but the requirements are those of {page.seed}"
+                place = contract.source.at(("source", "seed"))
+                yield place, message, contract.operator, "name the same source in both files"
         coverage = library.coverage.get(family)
         if coverage is None:
             message = f"no coverage.yaml says what carries each line of {page.seed}"

@@ -9,6 +9,7 @@ from conformance.contract.engine import variables_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
 from conformance.contract.source import ValuePath
+from conformance.contract.suggest import close_to
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
@@ -23,13 +24,17 @@ def order_declared(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]
     draws = contract.rng is not None and bool(contract.rng.draws)
     streams = {"rng"} if draws else set()
     at = contract.source
-    for path in sorted((lists | streams) - contract.ordering.keys()):
+    missing = (lists | streams) - contract.ordering.keys()
+    for path in sorted(contract.ordering.keys() - lists - streams):
+        meant = [one for one in missing if path.endswith(f".{one}")] or close_to(path, sorted(missing), most=1)
+        missing -= set(meant)
+        hint = f"did you mean {meant[0]}?" if meant else "remove it or correct the path"
+        message = f"ordering names {path!r}, which is neither a list nor a stream drawn from"
+        yield at.key_at(("ordering", path)), message, hint
+    for path in sorted(missing):
         what = "the random stream" if path == "rng" else f"list {path!r}"
         where = at.key_at(("rng",) if path == "rng" else _declared_at(contract, path))
         yield where, f"{what} declares no order", f"add `{path}:` to ordering"
-    for path in sorted(contract.ordering.keys() - lists - streams):
-        message = f"ordering names {path!r}, which is neither a list nor a stream drawn from"
-        yield at.key_at(("ordering", path)), message, "remove it or correct the path"
     if draws and contract.rng is not None and not contract.rng.ordering.strip():
         yield at.key_at(("rng",)), "the draws declare no order", "add `ordering:` to rng"
 

@@ -23,6 +23,11 @@ from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rul
 def operators_resolve(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     """Every operator that is called, drawn through or asked in a trace has a contract, and no calls form a cycle."""
     known = subject.library.contracts
+    for law in (subject.library.laws.get(use.law) for use in contract.laws):
+        for operator in law.calls if law is not None else ():
+            if law is not None and operator not in known:
+                hint = nearest(operator, sorted(known), "write its contract, or correct the name")
+                yield law.position, f"the law {law.name} calls {operator}, which has no contract", hint
     for path, operator in _operators(contract):
         if operator not in known:
             hint = nearest(operator, sorted(known), "write its contract, or correct the name")

@@ -142,14 +142,17 @@ def mutants_break(subject: LintTarget) -> Iterator[Found]:
     broken = frozenset(text for found in subject.evidence.values() for text in found)
     for contract in subject.contracts:
         implied = {clause.id: clause for clause in (*contract.ensures, *contract.invariants)}
+        for one in implied.values():
+            yield from _implied(contract, one, set(implied))
         for kind, name, _, position in claimable(contract):
             if kind not in _CLAUSES or check_text(contract, kind, name) in broken:
                 continue
             clause = implied.get(name) if kind in ("ensures", "invariant") else None
             if clause is not None and clause.implied_by:
-                yield from _implied(contract, clause, set(implied))
                 continue
-            hint = "add one to mutants.yaml, with a case that kills it, and run `tally mutants ID --write`"
+            mutants, text = subject.library.mutants, check_text(contract, kind, name)
+            hint = _tried_with(subject, [id_ for id_ in mutants if text in mutants[id_].breaks])
+            hint = hint or "add one to mutants.yaml, with a case that kills it, and run `tally mutants ID --write`"
             yield position, f"no mutant breaks {kind} {name!r}", contract.operator, hint
 
 
@@ -164,7 +167,14 @@ def _row(subject: LintTarget, evidence: Mapping[str, frozenset[str]], row: Requi
     else:
         message = f"no check that {row.id} names kills a mutant that breaks it"
         hint = f"{', '.join(naming[:3])} {'break' if naming[1:] else 'breaks'} it: name a check that kills one"
+        hint = _tried_with(subject, naming) or hint
     yield row.position, message, row.id, hint
+
+
+def _tried_with(subject: LintTarget, mutants: list[str]) -> str:
+    """The command that tries mutants that claim to break something; empty where there is none, or one was killed."""
+    untried = [] if set(mutants) & (subject.evidence or {}).keys() else mutants[:3]
+    return f"run `tally mutants {' '.join(untried)} --write`, which tells whether they do" if untried else ""
 
 
 def _implied(contract: Contract, clause: Clause, known: set[str]) -> Iterator[Found]:

@@ -285,4 +285,234 @@ TABLE = [
         "C:34:3: L109 nothing uses the value 'left'\n"
         "    hint: use it or remove it",
     ),
+    (
+        "default-of-another-type", C, "value: {type: uint64}", "value: {type: uint64, default: -5}",
+        "C:11:34: C009 the default is no value of uint64\n"
+        "    hint: write a value of uint64, as in a case",
+    ),
+    (
+        "optional-with-a-default", C, "value: {type: uint64}", "value: {type: uint64, default: 5, optional: true}",
+        "C:11:37: C002 an optional input and a default exclude each other\n"
+        "    hint: remove it: an input with a default may be left out",
+    ),
+    (
+        "enum-value-twice", C, "value: {type: uint64}", "value: {type: enum, values: [a, b, a]}",
+        "C:11:38: C005 values has 'a' twice\n"
+        "    hint: remove one",
+    ),
+    (
+        "entry-among-keys", C, "  high:  {type", "  - high:  {type",
+        "C:10:3: C001 bad YAML: an entry of a list among the keys of the map at line 9\n"
+        "    hint: every entry of a list begins with `- `, and no key of a map",
+    ),
+    (
+        "key-among-entries", C, "  low:   {type", "  - low:   {type",
+        "C:10:3: C001 bad YAML: a key among the entries of the list at line 9\n"
+        "    hint: every entry of a list begins with `- `, and no key of a map",
+    ),
+    (
+        "quote-open-lines-above", C, "purpose: Bring", "purpose: \"Bring",
+        "C:3:10: C001 bad YAML: this quote is never closed\n"
+        "    hint: add \" behind the text",
+    ),
+    (
+        "function-with-an-argument-less", C, "min(value, high)", "min(value)",
+        "C:19:63: C004 min() takes another number of arguments in 'result.clamped == (value < low ? low "
+        ": min(value))'\n"
+        "    hint: docs/language.md, Expressions, says what each function takes",
+    ),
+    (
+        "arrow", C, "\"low <= high\"", "\"[low].all(x => x <= high)\"",
+        "C:16:36: C004 `=>` is no operator in '[low].all(x => x <= high)'\n"
+        "    hint: write a comma: list.all(x, x > 3u)",
+    ),
+    (
+        "unsigned-index", C, "\"low <= high\"", "\"[low][0u] <= high\"",
+        "C:16:29: C004 [] cannot be applied to list(uint) and uint in '[low][0u] <= high'\n"
+        "    hint: write 0, not 0u",
+    ),
+    (
+        "literal-too-large", C, "\"low <= high\"", "\"low <= 18446744073709551616u\"",
+        "C:16:31: C004 invalid uint literal in 'low <= 18446744073709551616u'\n"
+        "    hint: the largest are 18446744073709551615u and 9223372036854775807",
+    ),
+    (
+        "text-without-quotes", C, "\"low <= high\"", "\"low == nothing\"",
+        "C:16:31: C004 undeclared name 'nothing' in 'low == nothing'\n"
+        "    hint: use a declared input by its dotted path, an earlier let, or result.<output> in a post"
+        "condition; text is in quotes: 'nothing'",
+    ),
+    (
+        "pattern", C, "\"low <= high\"", "\"string(low).matches('[0-')\"",
+        "C:16:44: C004 '[0-' is no regular expression in \"string(low).matches('[0-')\"\n"
+        "    hint: https://github.com/google/re2/wiki/Syntax says what one is made of",
+    ),
+    (
+        "presence-of-what-is-there", C, "result.clamped ==", "result.has_clamped && result.clamped ==",
+        "C:19:30: C004 undeclared name 'result.has_clamped' in 'result.has_clamped && result.clamped == "
+        "(value < low ? low : min(value, high))'\n"
+        "    hint: result.clamped is always there: it is required or has a default",
+    ),
+    (
+        "another-key-for-the-one-that-lacks", C, "law: clamping-twice", "id: clamping-twice",
+        "C:28:4: C002 unknown key 'id' in laws.0\n"
+        "    hint: did you mean law?",
+    ),
+    (
+        "name-with-a-sign", C, "value: {type: uint64}", "value?: {type: uint64}",
+        "C:11:3: C002 'value?' cannot be a name in inputs\n"
+        "    hint: write Value",
+    ),
+    (
+        "id-of-digits", C, "matrix: {low: [20, 21, 30]}", "cases:\n  - {id: 1, set: {low: 25}}",
+        "C:44:10: C002 vectors.1.cases.0.id is the number 1, but an id of lower-case words is expected\n"
+        "    hint: put it in quotes: \"1\"",
+    ),
+    (
+        "answer-by-another-name", C, "matrix: {low: [20, 21, 30]}",
+        "cases:\n  - {id: a, set: {low: 5}, expect: {clamped: 15}}",
+        "C:44:28: C002 unknown key 'expect' in vectors.1.cases.0\n"
+        "    hint: allowed here: base, fails, gives, id, pin, requirement, ruling, set, unset, why",
+    ),
+    (
+        "limit-without-grow", C, "matrix: {low: [20, 21, 30]}", "limit: ordered",
+        "C:39:3: C002 vectors.1 has none of limit with grow, cases, trace, chain, accumulate, axis, matr"
+        "ix\n"
+        "    hint: add grow",
+    ),
+    (
+        "axis-of-no-input", C, "matrix: {low: [20, 21, 30]}", "matrix: {lo: [20, 21, 30]}",
+        "C:43:12: C008 unknown path 'lo' among the inputs of Bounds.Clamp_v1\n"
+        "    hint: did you mean low?",
+    ),
+    (
+        "value-of-a-matrix-twice", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: [20, 20, 30]}",
+        "C:43:22: C011 two cases have the id low=20\n"
+        "    hint: remove one, or name them: {name: slug, value: X}",
+    ),
+    (
+        "leading-zero", C, "tens: {low: 10", "tens: {low: 010",
+        "C:31:15: C009 ill-typed input low: expected uint64, found '010'\n"
+        "    hint: it is declared as uint64, a whole number from 0 to 18446744073709551615: write 10",
+    ),
+    (
+        "check-with-another-sign", R, "guard:Bounds.Clamp_v1#ordered", "guard:Bounds.Clamp_v1::ordered",
+        "R:9:5: L106 B01 rests on 'guard:Bounds.Clamp_v1::ordered': no such contract\n"
+        "    hint: did you mean guard:Bounds.Clamp_v1#ordered?",
+    ),
+    (
+        "check-of-an-operator-misspelt", R, "guard:Bounds.Clamp_v1#ordered", "guard:Bounds.Clmp_v1#ordered",
+        "R:9:5: L106 B01 rests on 'guard:Bounds.Clmp_v1#ordered': no such contract\n"
+        "    hint: did you mean guard:Bounds.Clamp_v1#ordered?",
+    ),
+    (
+        "code-twice", "spec/errors.yaml", "errors:\n",
+        "errors:\n- {code: CONTRACT_VIOLATION, number: 1802, subsystem: runtime, severity: FATAL, message: A code.}\n",
+        "spec/errors.yaml:3:3: C005 the code CONTRACT_VIOLATION twice\n"
+        "    hint: it is at spec/errors.yaml:2:3 already; give this one another code",
+    ),
+    (
+        "number-twice", "spec/errors.yaml", "errors:\n",
+        "errors:\n- {code: OTHER, number: 1801, subsystem: runtime, severity: FATAL, message: A code.}\n",
+        "spec/errors.yaml:3:3: C005 the number 1801 twice\n"
+        "    hint: it is at spec/errors.yaml:2:3 already; give this one another number",
+    ),
+    (
+        "type-of-types-misspelt", "spec/types.yaml", "failure_code:     {type: string}",
+        "failure_code:     {type: strng}",
+        "spec/types.yaml:6:32: C003 unknown type 'strng'\n"
+        "    hint: did you mean string?",
+    ),
+    (
+        "type-named-like-a-scalar", "spec/types.yaml", "types:\n", "types:\n  string: {type: uint64}\n",
+        "spec/types.yaml:2:3: C005 'string' is a type already\n"
+        "    hint: rename it",
+    ),
+    (
+        "type-below", "spec/types.yaml", "types:\n", "types:\n  early: {type: \"list<default_failure>\"}\n",
+        "spec/types.yaml:2:17: C003 the type 'default_failure' is not yet known\n"
+        "    hint: a type names only types above it",
+    ),
+    (
+        "law-that-calls-nothing", "spec/bounds/laws.yaml", "calls: [Bounds.Clamp_v1]", "calls: [Bounds.Clamp]",
+        "spec/bounds/laws.yaml:3:3: L101 the law clamping-twice calls Bounds.Clamp, which has no contrac"
+        "t\n"
+        "    hint: did you mean Bounds.Clamp_v1?",
+    ),
+    (
+        "operator-in-a-file-of-another-name", C, "contract: Bounds.Clamp_v1", "contract: Bounds.Clmp_v1",
+        "C:1:11: L110 Bounds.Clmp_v1 is in Bounds.Clamp_v1.yaml\n"
+        "    hint: call the file Bounds.Clmp_v1.yaml",
+    ),
+    (
+        "requirement-twice", R, "- id: B02", "- id: B01",
+        "R:11:3: L401 B01 is there twice\n"
+        "    hint: renumber one",
+    ),
+    (
+        "guard-that-contradicts-itself", C, "\"low <= high\"", "\"low <= high && low > high\"",
+        "C:16:3: L301 no case in which guard 'ordered' is true\n"
+        "    hint: add a case inside it\n"
+        "C:16:3: L304 the guard ordered predicts CONTRACT_VIOLATION, but a result is frozen in Bounds.Cl"
+        "amp_v1::values::value=0,low=0,high=10\n"
+        "    hint: correct the guard, its order or its code, or build the vectors again",
+    ),
+    (
+        "postcondition-that-is-not-true", C, "(value < low ? low : min(value, high))", "value",
+        "C:19:3: L305 postcondition 'nearest' is not true of the frozen result of Bounds.Clamp_v1::value"
+        "s::value=0,low=10,high=10\n"
+        "    hint: correct the postcondition, or the reference; the case is in C:34:3",
+    ),
+    (
+        "source-misspelt", C, "seed: bounds", "seed: bouds",
+        "C:4:16: L402 the source is bouds, but the requirements are those of bounds\n"
+        "    hint: name the same source in both files",
+    ),
+    (
+        "let-named-like-an-input", C, "requires:\n", "let:\n  low: value\n\nrequires:\n",
+        "C:16:8: C004 low has a meaning already in 'value'\n"
+        "    hint: give the let another name",
+    ),
+    (
+        "mutant-not-tried", "spec/bounds/mutants.yaml", "id: bounds-not-compared", "id: bounds-compared",
+        "R:4:3: L411 no check that B01 names kills a mutant that breaks it\n"
+        "    hint: run `tally mutants bounds-compared --write`, which tells whether they do",
+    ),
+    (
+        "not-for-a-sign", C, "\"low <= high\"", "\"not(low > high)\"",
+        "C:16:24: C004 undeclared function 'not' in 'not(low > high)'\n"
+        "    hint: write !",
+    ),
+    (
+        "sign-of-print", C, "\"low <= high\"", "\"low \u2264 high\"",
+        "C:16:28: C004 `≤` is no operator in 'low ≤ high'\n"
+        "    hint: write <=",
+    ),
+    (
+        "part-of-a-text", C, "\"low <= high\"", "\"'a' in string(low)\"",
+        "C:16:28: C004 in cannot be applied to string and string in \"'a' in string(low)\"\n"
+        "    hint: write text.contains(part)",
+    ),
+    (
+        "escape", C, "section: \"1\"}\nequivalence", "section: \"\\d\"}\nequivalence",
+        "C:4:34: C001 bad YAML: an escape that YAML does not know\n"
+        "    hint: write \\\\ for a backslash, or put the text in single quotes",
+    ),
+    (
+        "text-that-goes-on", C, "purpose: Bring a number between two bounds.",
+        "purpose: Bring a number\nbetween two bounds that are given.",
+        "C:4:1: C001 bad YAML: no ': ' behind 'between'\n"
+        "    hint: indent the line, if the text of the line above goes on in it",
+    ),
+    (
+        "clause-implied-by-none", C, "requirement: B02, source: \"1\"}\n\nordering",
+        "requirement: B02, implied_by: [nope], source: \"1\"}\n\nordering",
+        "C:19:3: L411 postcondition 'nearest' is implied by 'nope', which the contract does not have\n"
+        "    hint: name another clause of this contract",
+    ),
+    (
+        "condition-that-is-empty", C, "\"low <= high\"", "\"\"",
+        "C:16:23: C002 requires.0.that is empty, but a text is needed\n"
+        "    hint: for example: \"low <= high\"",
+    ),
 ]  # fmt: skip

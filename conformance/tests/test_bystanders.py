@@ -54,10 +54,10 @@ def client(*sins: str) -> Client:
     return Client(Driver(command, DIALECTS["json"], codebook_of(library()), 10.0, 10.0))
 
 
-def crowded(*sins: str, contract: Contract | None = None) -> Result:
+def crowded(*sins: str, contract: Contract | None = None, of: tuple[Case, ...] = ()) -> Result:
     codebook = codebook_of(library())
     rules = BehaviourRules(codebook, DIALECTS["json"])
-    talk = rules.among_bystanders(contract or library().contracts[KEEP], cases())
+    talk = rules.among_bystanders(contract or library().contracts[KEEP], of or cases())
     assert talk is not None
     driver = Driver(resolve(backend(library().suite.root, *sins), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0)
     (finished,) = driver.run([talk])
@@ -72,6 +72,14 @@ def fuzzed(*sins: str, seed: str = "") -> tuple[Result, Mapping[str, Any]]:
 
 def test_an_operator_that_minds_its_own_files_passes() -> None:
     assert crowded().verdict is Verdict.PASS
+
+
+def test_one_case_with_files_among_others_without_any_is_enough() -> None:
+    call = cases()[0].calls[0]
+    bare_call = replace(call, inputs={key: "" if isinstance(one, str) else one for key, one in call.inputs.items()})
+    bare = replace(cases()[0], group="bare", steps=(bare_call,))
+    assert crowded(of=(cases()[0], bare)).verdict is Verdict.PASS
+    assert crowded("sweeps", of=(cases()[0], bare)).verdict is Verdict.FAIL
 
 
 def test_a_bystander_that_is_removed_is_named() -> None:

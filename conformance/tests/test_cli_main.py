@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 
 from conformance.cli import main
@@ -32,9 +35,14 @@ def test_every_command_can_be_imported_and_has_help(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     "arguments", [["nonsense"], ["run", "--nonsense"], ["run", "--profile", "fast"], ["schema", "a", "b"]]
 )
-def test_a_usage_error_is_no_judgement(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_usage_error_has_a_code_and_is_no_judgement(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main.status_of(arguments) == 2
-    assert "Usage: tally" in capsys.readouterr().err
+    command = "tally" if arguments == ["nonsense"] else f"tally {arguments[0]}"
+    said = capsys.readouterr().err
+    assert said.startswith(f"{command}: T006 ")
+    assert said.endswith(f"\n    hint: `{command} --help` says what it takes\n")
 
 
 def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -53,6 +61,19 @@ def test_a_malformed_contract_is_no_judgement(
     assert capsys.readouterr().err.startswith(
         "spec/data/x.yaml:3:7: C003 unknown type 'uint65'\n    hint: use uint64\n"
     )
+
+
+def test_a_place_that_cannot_be_written_is_no_mistake_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = OSError(errno.EROFS, "Read-only file system", "vectors/index.json")
+    assert raising(error, monkeypatch) == 2
+    assert capsys.readouterr().err.startswith("vectors/index.json: T011 cannot be used: Read-only file system\n")
+
+
+def test_a_terminal_that_knows_no_width_gets_the_report(new_suite: Path) -> None:
+    run = ("-P", "-m", "conformance.cli.main", "run", "-q", "-k", "wrong-bounds", "--suite", str(new_suite))
+    assert python(*run, COLUMNS="0").stdout.startswith("CONFORMANT")
 
 
 def test_an_interrupt_and_our_own_mistakes_are_no_judgement(
@@ -77,3 +98,9 @@ def test_a_complaint_says_place_code_message_hint_and_evidence(
 def test_the_nearest_name_is_offered() -> None:
     assert nearest("blockmap", ["A.BlockMap_v1", "A.Other"]) == "did you mean A.BlockMap_v1?"
     assert nearest("zzzz", ["A.BlockMap_v1"], "look there") == "look there"
+
+
+def test_a_name_that_is_far_off_is_not_offered() -> None:
+    assert nearest("replay", ["explain", "report", "examples"]) == ""
+    assert nearest("first-sample", ["first-samples", "fist", "irsamp-last"]) == "did you mean first-samples?"
+    assert nearest("a", ["Bounds.Clamp_v1"]) == ""

@@ -103,9 +103,9 @@ def test_a_strace_that_may_not_trace_is_not_run(store: Path, capsys: Capture, mo
     assert "not run: strace cannot trace here: strace: ptrace(PTRACE_TRACEME)" in capsys.readouterr().err
 
 
-def test_an_unknown_workload_is_told_its_neighbours(store: Path, capsys: Capture) -> None:
+def test_an_unknown_workload_is_told_its_neighbour(store: Path, capsys: Capture) -> None:
     assert crash("--workload", "tree-saves") == 2
-    assert "did you mean three-saves or" in capsys.readouterr().err
+    assert "did you mean three-saves?" in capsys.readouterr().err
 
 
 def test_a_backend_without_the_operators_is_not_applicable_and_nothing_ran(store: Path, capsys: Capture) -> None:

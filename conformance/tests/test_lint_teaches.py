@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import status_of
+from conformance.tests.counter_spec import COUNTER
 from conformance.tests.lint_mistakes import TABLE, C, R
 
 
@@ -108,3 +109,77 @@ def test_every_command_refuses_what_only_building_found(
     (folder / C).write_text(text.replace("base: tens", "base: ten", 1), "utf-8")
     assert status_of([command, "--suite", str(folder)]) == 2
     assert "C007 unknown base 'ten'\n    hint: did you mean tens?" in capsys.readouterr().err
+
+
+CHOICE = NEW.replace("limit: {type: uint64}}", "limit: {type: uint64}, end: {type: enum, values: [cut, dots]}}")
+OPTIONAL = NEW.replace("outputs: {cut: {type: string}}", "outputs: {cut: {type: string, optional: true}}")
+TRACED = COUNTER.replace("COUNTER_OVERFLOW", "CONTRACT_VIOLATION")
+ONE_MORE = "vectors:\n  - {group: more, why: One more trace is here., requirement: K01"
+PATTERNS = NEW.replace("vectors:\n", "values: {a: {gives: {cut: x}}, b: {a: {}}}\nvectors:\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "said"),
+    [
+        (CHOICE, "limit > 0u", "end == 'dot'", "end is never 'dot' in \"end == 'dot'\"\n    hint: did you mean dots?"),
+        (OPTIONAL, "result.cut)", "result.cut) && result.has_cut", "hint: did you mean has_result.cut?"),
+        (NEW, "text: {type: string}, ", "text: {type: string, default: 7}, ", "C009 the default is no value of string"),
+        (NEW, "{id: cut}", "{id: cut, set: {text: true}}", "put it in quotes; without them YAML reads a truth value"),
+        (NEW, "cases: [{id: cut}, ", "cases: [{like: some}, ", "C018 `like` among the cases"),
+        (PATTERNS, "{id: cut}", "{id: cut, b: {}}", "C018 the pattern b is one map, and uses the pattern a"),
+        (TRACED, "examples: {limit: [3, 1, 0]}", "examples: {limt: [3]}", "C008 unknown path 'limt'"),
+        (TRACED, "examples: {limit: [3, 1, 0]}", "examples: {limit: [three]}", "C009 ill-typed input limit"),
+        (TRACED, "vectors:\n", f"{ONE_MORE}, trace: [{{Opn: {{limit: 1}}}}]}}\n", "did you mean Open?"),
+        (TRACED, "vectors:\n", f"{ONE_MORE}, trace: [{{Open: {{limit: 1}}, fail: X}}]}}\n", "did you mean fails?"),
+        (TRACED, "derive: {", "derive: {operations: [Opn], ", "unknown operation 'Opn'\n    hint: did you mean Open?"),
+    ],
+)
+def test_a_mistake_in_what_a_new_operator_does_not_have_is_told_at_its_place(
+    text: str, old: str, new: str, said: str, new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    (folder / "spec" / "text").mkdir()
+    name = text.split("\n", 1)[0].split(": ")[1]
+    assert old in text
+    (folder / "spec" / "text" / f"{name}.yaml").write_text(text.replace(old, new, 1), "utf-8")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 2
+    found = capsys.readouterr().out
+    assert said in found
+    assert found.count("    hint: ") == 1
+
+
+def test_an_order_of_a_list_by_another_name_is_one_finding(
+    new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    (folder / "spec" / "text").mkdir()
+    text = NEW.replace("text: {type: string}", "text: {type: string}, marks: {type: list<uint64>}")
+    text = text.replace("ordering: {}", "ordering: {result.marks: as they come}")
+    text = text.replace("abc, limit", "abc, marks: [], limit")
+    (folder / "spec" / "text" / "Text.Cut_v1.yaml").write_text(text, "utf-8")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    said = capsys.readouterr().out
+    assert said.count(" L201 ") == 1
+    assert "neither a list nor a stream drawn from\n    hint: did you mean marks?" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Text.Cut_v1.yaml", "nothing reads this file\n    hint: a contract is spec/FAMILY/NAME.yaml"),
+        ("bounds/Text.Cut_v1.yml", "nothing reads this file\n    hint: a contract is spec/FAMILY/NAME.yaml"),
+        ("bounds/requirement.yaml", "nothing reads requirement.yaml\n    hint: did you mean requirements?"),
+    ],
+)
+def test_a_file_that_nothing_reads_is_found(
+    name: str, said: str, new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    (folder / "spec" / name).write_text(NEW, "utf-8")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 2
+    found = capsys.readouterr().out
+    assert f"spec/{name}:1:1: C006" in found
+    assert said in found

@@ -231,6 +231,8 @@ def test_a_node_id_that_no_check_has_is_a_usage_error(pytester: pytest.Pytester)
     done = run(pytester, f"{OPERATOR}::pinned-orders::eigth")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert f"no check has this id: {OPERATOR}::pinned-orders::eigth; did you mean {EIGHT}" in done.stderr.str()
+    done = run(pytester, f"{OPERATOR}::pined-orders")
+    assert f"did you mean {OPERATOR}::pinned-orders or " in done.stderr.str()
 
 
 def test_a_usage_error_is_told_with_xdist_as_well(pytester: pytest.Pytester) -> None:

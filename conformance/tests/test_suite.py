@@ -96,6 +96,9 @@ def test_a_suite_that_does_not_speak_of_second_derivations_has_not_renounced_the
         ("jobs = 2", 'quiet = "yes"', "tally.toml:17:1: C018 quiet is 'yes', not true or false"),
         ("jobs = 2", 'format = "json=../x"', "tally.toml:17:1: C018 '../x' leaves the suite"),
         ("jobs = 2", "list = true", "tally.toml:17:1: C018 --list has no default"),
+        ("jobs = 2", "timeout = -1", "tally.toml:17:1: C018 timeout is -1, not a number above 0"),
+        ('folder = "code"', 'folder = "code"\nseconds = nan', "C018 seconds is nan, not a number above 0"),
+        ('folder = "code"', 'folder = "code"\nbuild = "make \'x"', "C018 the command cannot be split: No closing quot"),
         ("mine = ", '"my own" = ', "C018 'my own' cannot name a backend"),
         ('name = "text"', 'name = "text"\nlaws = ["a/b"]', "tally.toml:3:1: C018 'a/b' is no module"),
     ],
@@ -105,6 +108,16 @@ def test_what_is_wrong_has_its_place_and_a_fix(folder: Path, old: str, new: str,
     found = problems(folder, WHOLE.replace(old, new))
     assert any(said in one for one in found), found
     assert all("\n    hint: " in one for one in found), found
+
+
+def test_what_follows_from_one_mistake_is_not_told_again(folder: Path) -> None:
+    assert len(problems(folder, WHOLE.replace('"contracts"', '"/etc"'))) == 1  # and no link in it is looked at
+    assert len(problems(folder, WHOLE.replace('"python mine.py"', '""'))) == 1
+
+
+def test_a_byte_order_mark_is_no_mistake(folder: Path) -> None:
+    (folder / "tally.toml").write_text("\ufeff" + WHOLE, "utf-8")
+    assert read_suite(folder).name == "text"
 
 
 def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:

@@ -190,6 +190,26 @@ def test_a_patch_that_does_not_apply_is_red_and_says_why(own: Path, capsys: Capt
     assert "bounds-not-compared not applied: operators.py: the text to replace is there 0 times" in said
 
 
+def test_a_suite_that_does_not_say_how_mutants_start_is_told_so(own: Path, capsys: Capture) -> None:
+    edit(own / "tally.toml", 'folder = "reference"', "")
+    assert status_of(["mutants", "no-upper-bound"]) == 2
+    assert "tally: T001 the suite does not say how 'mutant:no-upper-bound' starts" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_program_is_not_said_to_be_missing(own: Path, capsys: Capture) -> None:
+    edit(own / "tally.toml", "python:reference.operators:backend", "./suite_laws.py")
+    assert status_of(["run", "-k", "values"]) == 2
+    assert "suite_laws.py' is a file that cannot be executed" in capsys.readouterr().err
+
+
+def test_checks_are_listed_though_the_suite_has_reports_by_default(own: Path, capsys: Capture) -> None:
+    with (own / "tally.toml").open("a") as file:
+        file.write('[run]\nformat = ["junit=reports/junit.xml"]\nsandbox-read = ["spec"]\n')
+    capsys.readouterr()
+    assert status_of(["run", "--list", "-k", "wrong-bounds"]) == 0
+    assert capsys.readouterr().out.count("wrong-bounds") == 3
+
+
 def test_a_patch_cannot_leave_the_copy(own: Path, capsys: Capture) -> None:
     mutants = own / "spec" / "bounds" / "mutants.yaml"
     edit(mutants, 'file: operators.py, find: "if not', 'file: ../tally.toml, find: "if not')

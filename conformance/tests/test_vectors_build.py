@@ -160,6 +160,22 @@ def test_a_build_of_what_changed_keeps_frozen_answers_and_derives_new_questions(
     assert regenerate(changed, reference=strides, only=frozenset({OPERATOR})).reused == ()
 
 
+@pytest.mark.parametrize(
+    ("step", "pin", "told"),
+    [
+        ("a", "{result: {visited: [5, 6, 7], after: {lap: 0, at: 8}}}", ""),
+        ("a", "{result: {visited: [5, 6, 9]}}", "visited[2] is pinned as '9', the reference gives '7'"),
+        ("b", "{failure: CONTRACT_VIOLATION}", "pinned CONTRACT_VIOLATION, the reference gives the result"),
+    ],
+)
+def test_a_pin_that_is_new_is_compared_at_the_next_build(library: Library, step: str, pin: str, told: str) -> None:
+    changed = edited(library.suite, f"step: {step}", f"step: {step}, pin: {pin}")
+    made = built(changed, only=frozenset())
+    assert [problem.code for problem in made.problems] == ["V002"] * bool(told)
+    assert told in "".join(map(str, made.problems))
+    assert told or checked(changed).passed
+
+
 def test_a_golden_case_whose_question_changed_is_derived_again(tmp_path: Path) -> None:
     library = load(tmp_path, GOLDEN)
     built(library)

@@ -233,7 +233,7 @@ REFUSED = [
     (RUN + ": chain, feed: {place: after}, sweep: {}}\n", "C013", "sweep: {}", "remove"),
     ("    accumulate: {output: sold, count: 1, generator: chain, feed: {place: after}}\n", "C008", "sold", "visited"),
     (RUN + ": chain, feed: {place: visited}}\n", "C010", "visited}}", "same"),
-    ("    trace: [{step: a, call: UML_OS.Data.Run_v1}]\n", "C014", "UML_OS.Data.Run_v1", "library"),
+    ("    trace: [{step: a, call: Some.Other_v1}]\n", "C014", "Some.Other_v1", "library"),
     ("    chain: {length: 1, feed: {place: after}, where: width}\n", "C004", "width}", "CEL"),
     ('    chain: {length: 1, feed: {place: after}, pins: {"2": {result: {after.at: 1}}}}\n', "C008", '"2"', "1..1"),
 ]

@@ -353,7 +353,7 @@ class AmongBystanders:
             for root, found in watch.seen.items():
                 seen.setdefault(root, Counter()).update(found)
         # What one case alone has is often a bystander itself, or in the way on purpose.
-        least = min(2, len(traces))
+        least = min(2, sum(any(one.values()) for one in walked))
         paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
         names = Names(self.contract, paths)
         placed = 0

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from conformance.codec.form import Form
 from conformance.contract.model import Contract, first_false
+from conformance.contract.suggest import nearest
 from conformance.contract.syntax import BYTES, SizeLimit, size_limits
 from conformance.contract.types import ListOf, MapOf, Scalar, Value, is_place
 from conformance.vectors.case import HarnessStep, Question, QuestionCall, slug
@@ -283,7 +284,8 @@ def _limit(expansion: Expansion) -> SizeLimit:
     found = list(size_limits(guard.expression.text)) if guard is not None else []
     if len(found) != 1:
         hint = "name a guard that compares one `size(...)` with a number, such as `size(bytes(name)) <= 4096`"
-        raise place.problem("C008", f"{wanted!r} is no guard that bounds one size", hint)
+        near = nearest(wanted, [one.id for one in expansion.contract.requires], hint) if guard is None else hint
+        raise place.problem("C008", f"{wanted!r} is no guard that bounds one size", near)
     return found[0]
 
 

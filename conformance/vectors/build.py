@@ -11,6 +11,7 @@ from conformance.contract.library import Library
 from conformance.contract.source import Position, Problem
 from conformance.vectors.case import Case, Question, asked_of
 from conformance.vectors.corpus import CONTRACT, PIN, Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.derivation import keeps_pins
 from conformance.vectors.expand import expand_all
 from conformance.vectors.freeze import FreezeProgress, Frozen, freeze, no_progress, second_derivations
 from conformance.vectors.governance import governance
@@ -62,6 +63,7 @@ def regenerate(
             or (only is not None and question.operator not in only and _is_confirmed(*old[question.id], codebook))
         )
         and asks_the_same(question, old[question.id][0])
+        and keeps_pins(question, old[question.id][0], codebook)
         and (only is None or question.operators <= unchanged or agrees(old[question.id][0]))
     }
     frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress, reference)

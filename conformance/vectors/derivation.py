@@ -242,6 +242,47 @@ def _pin_differences(pin: Pin, fields: Mapping[str, Any], outputs: Type) -> Iter
             yield f"{found.path} is pinned as {found.expected!r:.200}, the reference gives {found.actual!r:.200}"
 
 
+def keeps_pins(question: Question, case: Case, codebook: Codebook) -> bool:
+    """Whether what is frozen is what the pins say, and as completely pinned as before.
+
+    A pin in other words than the frozen value counts as another one.
+    """
+    if question.accumulation is not None:
+        assert case.accumulation is not None
+        last = dict(case.accumulation.checkpoints)[question.accumulation.count]
+        return bool(question.sha256_pin) == case.pinned and question.sha256_pin in ("", last)
+    if any(
+        isinstance(step, TreeStep) and step.expected is not None and step != frozen
+        for step, frozen in zip(question.steps, case.steps, strict=True)
+    ):
+        return False
+    answers = {step.name: step.expected for step in case.calls}
+    if case.pinned != pinned_whole(question, Answers(answers)):
+        return False
+    return all(
+        step.pin is None or _is_frozen(step.pin, answers[step.name], codebook[step.operator].contract.outputs)
+        for step in question.calls
+    )
+
+
+def _is_frozen(pin: Pin, answer: Expected, outputs: Type) -> bool:
+    if isinstance(answer, ExpectedFailure):
+        return pin.failure == answer.code
+    return not pin.failure and all(
+        _has(answer.fields, path, value, type_at(outputs, path)) for path, value in pin.values.items()
+    )
+
+
+def _has(fields: Mapping[str, Any], path: str, value: Any, type_: Type) -> bool:
+    try:
+        frozen = value_at(fields, path)
+    except KeyError:
+        return False
+    if isinstance(value, Mapping) and value.keys() <= MARKER_KEYS and isinstance(type_, ListOf):
+        return isinstance(frozen, Mapping) and value.items() <= frozen.items()
+    return bool(compact(value, type_) == frozen)
+
+
 def _fixes(pin: Pin, answer: Expected) -> bool:
     """Whether a pin fixes the whole of an answer: a failure's code, or every part of a result."""
     leaves = _leaves(answer.fields) if isinstance(answer, ExpectedResult) and answer.fields else ()

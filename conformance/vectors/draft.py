@@ -24,7 +24,19 @@ from conformance.contract.lazy import np
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, Problem, Source, ValuePath
 from conformance.contract.suggest import nearest
-from conformance.contract.types import INTEGER_RANGES, TENSOR_DTYPES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.contract.types import (
+    HANDLE,
+    INTEGER_RANGES,
+    TENSOR_DTYPES,
+    ListOf,
+    MapOf,
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    Value,
+    members_of,
+)
 from conformance.vectors.case import Pin
 from conformance.vectors.compact import MARK, expanded, recipe
 from conformance.vectors.leaf import UnknownPath, reference, type_at
@@ -86,7 +98,7 @@ def _made_recipe(body: Any) -> dict[str, Any]:
     try:
         return recipe(body.get("generator", ""), body["count"], **parameters)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IllTyped(f"a recipe ({error!r:.60})", body) from None
+        raise IllTyped(f"a recipe ({error!s:.60})", body) from None
 
 
 def _root(value: Any) -> dict[str, str]:
@@ -191,8 +203,9 @@ class YamlPlace:
             raise (self.key_problem if key else self.problem)(code, message, error.hint) from None
 
     def key_problem(self, code: str, message: str, hint: str = "") -> Unusable:
-        """A problem with the key that leads here."""
-        return Unusable(Problem(self.source.key_at(self.path), code, message, hint))
+        """A problem with the key that leads here; to an item of a list, that of the list."""
+        last = max((k for k, step in enumerate(self.path, 1) if isinstance(step, str)), default=0)
+        return Unusable(Problem(self.source.key_at(self.path[:last]), code, message, hint))
 
 
 class Draft:
@@ -286,10 +299,18 @@ class Draft:
         limits, wanted = self._limits(steps), error.expected
         if error.found == "nothing":
             hint = "the contract's `inputs` declare it: give it a value in the base, or under `set`"
+            if place.path[:1] == ("examples",):
+                hint = f"give it values: `examples: {{{'.'.join(steps)}: [...]}}`"
+            elif steps[-1] in members_of(self.contract.inputs, HANDLE):
+                hint = "no step before it opens a handle; begin with the operation that `opens` one"
         elif limits:
             hint, wanted = f"it is declared as {limits}", limits.split(",")[0]
-        elif type(error.found) in (int, float) and ("hex" in error.expected or "string" in error.expected):
-            hint = "put it in quotes; without them YAML reads a number"
+            low, high = INTEGER_RANGES[wanted]
+            if re.fullmatch(r"\d[\d_]*(\.0+)?", str(error.found)) and low <= (meant := int(float(error.found))) <= high:
+                hint += f": write {meant}"
+        elif type(error.found) in (int, float, bool) and ("hex" in error.expected or "string" in error.expected):
+            kind = "a truth value" if isinstance(error.found, bool) else "a number"
+            hint = f"put it in quotes; without them YAML reads {kind}"
         expected = f"expected {wanted}"
         if error.found != "nothing":
             expected += f", found {error.found!r:.80}"

@@ -19,8 +19,8 @@ from conformance.vectors.axis import axis_cases, limit_cases
 from conformance.vectors.case import Question, QuestionCall
 from conformance.vectors.compact import MARK
 from conformance.vectors.draft import Unusable
-from conformance.vectors.group import Combination, Expansion, substituted
-from conformance.vectors.machine_trace import derived
+from conformance.vectors.group import Combination, Expansion, combinations, substituted
+from conformance.vectors.machine_trace import check_words, derived
 from conformance.vectors.trace import accumulations, chains, traces
 
 
@@ -37,7 +37,7 @@ def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
                 problems.append(problem)
         problems += expansion.problems
         if not found and not expansion.problems:
-            hint = "`where` keeps no combination"
+            hint = "no leaf is like those of `leaves`" if "leaves" in group.body else "`where` keeps no combination"
             problems.append(Problem(group.position, "C012", f"the group {group.name} has no case", hint))
         questions += found
     if problems:
@@ -57,16 +57,29 @@ def expand_words(contract: Contract, codebook: Codebook) -> None:
     for group in contract.groups:
         expansion = Expansion(contract, group, codebook, each_once=True)
         if "derive" in expansion.body:
+            check_words(expansion)
+            problems += expansion.problems
             continue
         try:
             found = list(_questions_of(expansion))
         except Unusable as error:
             found = []
             problems.append(error.problem)
-        problems += [problem for one in found if (problem := _twice(one, seen)) is not None]
-        problems += expansion.problems
+        twice = [problem for one in found if (problem := _twice(one, seen)) is not None]
+        problems += [*expansion.problems, *(list(_values_twice(expansion)) or twice)]
     if problems:
         raise MalformedContract(problems)
+
+
+def _values_twice(expansion: Expansion) -> Iterator[Problem]:
+    """The values of a matrix that give two cases one id."""
+    for path, values in expansion.body.get("matrix", {}).items():
+        place = expansion.place / "matrix"
+        slugs = [one.slug for one in combinations({path: values}, place)] if isinstance(values, list) else []
+        for k, name in enumerate(slugs):
+            if name in slugs[:k]:
+                message, hint = f"two cases have the id {name}", "remove one, or name them: {name: slug, value: X}"
+                yield (place / path / k).problem("C011", message, hint).problem
 
 
 def _with_short_recipes(value: Any) -> Any:
@@ -194,14 +207,16 @@ def _digest(contract: Contract, codebook: Codebook) -> str:
     types = [f"{one} {codebook[one].contract.inputs!r} {codebook[one].contract.outputs!r}" for one in named]
     bases = [json.dumps([codebook[one].contract.bases, sorted(codebook[one].contract.codes)]) for one in named]
     formats = [f"{name} {sorted(one.edits)}" for name, one in sorted(codebook.formats.items())]
+    examples = [json.dumps(codebook[one].contract.source.value.get("examples")) for one in named]
     lets = [f"{let.name} {let.expression.text}" for let in contract.environment.lets]
-    return digest_of_texts([json.dumps(contract.source.value), *types, *bases, *formats, *lets])
+    return digest_of_texts([json.dumps(contract.source.value), *types, *bases, *formats, *examples, *lets])
 
 
 def _operators_called(contract: Contract, codebook: Codebook) -> Iterator[str]:
     """The operators that the traces of a contract call."""
     machine = contract.machine
     for group in contract.groups:
+        yield from machine.methods if machine is not None and "derive" in group.body else ()
         for step in group.body.get("trace", ()):
             name = step.get("call", contract.operator)
             name = name if machine is None else machine.full_name(name)

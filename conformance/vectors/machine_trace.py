@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
+from conformance.contract.suggest import nearest
 from conformance.vectors.case import HarnessStep, Question, QuestionCall, RestartStep
 from conformance.vectors.draft import Unusable, YamlPlace
 from conformance.vectors.filedraft import FileDraft, roots_of
@@ -100,6 +101,13 @@ def derived(expansion: Expansion) -> Iterator[Question]:
         yield from expansion.attempt(make)
 
 
+def check_words(expansion: Expansion) -> None:
+    """Note what is wrong with the words of a `derive` group and with the examples of its machine."""
+    with expansion.noting():
+        _require_known(expansion)
+        Model(expansion.contract, expansion.codebook, expansion.body["derive"].get("operations", ()))
+
+
 def _require_known(expansion: Expansion) -> None:
     """Refuse an operation that a group names and the machine does not have."""
     machine = expansion.contract.machine
@@ -107,7 +115,9 @@ def _require_known(expansion: Expansion) -> None:
     for k, name in enumerate(expansion.body["derive"].get("operations", ())):
         if machine.full_name(name) not in machine.methods:
             place = expansion.place / "derive" / "operations" / k
-            raise place.problem("C014", f"unknown operation {name!r}", f"operations: {', '.join(machine.methods)}")
+            hint = f"operations: {', '.join(machine.methods)}"
+            hint = nearest(name, [one.rpartition(".")[2] for one in machine.methods], hint)
+            raise place.problem("C014", f"unknown operation {name!r}", hint)
 
 
 class _Search:

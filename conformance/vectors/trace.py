@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+from conformance.contract.suggest import nearest
 from conformance.contract.types import HANDLE, INTEGER_RANGES, ListOf, Scalar, Struct, Type, is_place
 from conformance.vectors.case import Accumulation, HarnessStep, Pin, Question, QuestionCall, RestartStep
 from conformance.vectors.draft import Draft, Reference, YamlPlace, pin_of
@@ -78,7 +79,11 @@ def _step_draft(
     if machine is not None:
         operator = machine.full_name(operator)
     if operator not in expansion.codebook.forms or (machine is not None and operator == machine.name):
-        hint = f"operations: {', '.join(machine.methods)}" if machine is not None else "name a contract of this library"
+        hint = nearest(operator, sorted(expansion.codebook.forms), "name a contract of this library")
+        if machine is not None:
+            hint = f"operations: {', '.join(machine.methods)}"
+            known = [*(name.rpartition(".")[2] for name in machine.methods), *sorted(expansion.codebook.forms)]
+            hint = nearest(operator, known, hint)
         raise (place / "call").problem("C014", f"unknown operator {operator!r}", hint)
     if operator == expansion.contract.operator:
         draft = expansion.draft(body, place)
