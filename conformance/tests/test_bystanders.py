@@ -89,6 +89,14 @@ def test_a_bystander_that_permits_something_else_afterwards_is_not_what_it_was()
     assert found.difference.actual == "mode 0751"
 
 
+def test_what_a_call_leaves_beside_its_root_is_named() -> None:
+    found = crowded("strays")
+    assert (found.verdict, found.message) == (Verdict.FAIL, bystanders.STRAYED)
+    assert found.difference is not None
+    assert found.difference.path == "a/../root %41 [b] #'&.lock"
+    assert (found.difference.expected, found.difference.actual[:5]) == ("absent", "file ")
+
+
 def test_a_bystander_that_keeps_its_size_and_its_times_is_seen_to_change(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")

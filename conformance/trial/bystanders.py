@@ -105,6 +105,7 @@ class PlacedBystanders:
     modes: dict[tuple[str, str], int] = field(default_factory=dict)  # what each permits
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
+    strayed: tuple[str, str, str, str] | None = None  # the first thing that a call left beside a root
     _edits: int = 0  # of the harness, seen so far
 
     def before(self, stage: ConversationContext, step: CallStep) -> None:
@@ -117,7 +118,12 @@ class PlacedBystanders:
                 self._place(root, str(stage.roots.path(root)))
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
-        """Note the first bystander that a call changed."""
+        """Note the first bystander that a call changed, and the first thing that it left outside its root."""
+        for root in stage.roots.names if self.strayed is None else ():
+            top = stage.roots.path(root)
+            for other in stage.roots.beside(root):
+                if self.strayed is None and other != top.name:
+                    self.strayed = (step.name, f"{root}/../{other}", _ABSENT, _text(_look(f"{top.parent}/{other}")))
         for root, path, was, now in self._look_again(stage):
             if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
@@ -331,6 +337,7 @@ def _roots(step: Step) -> Iterator[str]:
 ANSWER: Final = "with files of others beside its own the same steps got another answer"
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
+STRAYED: Final = "a call left something outside its root, in the folder above"
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +377,10 @@ class AmongBystanders:
     def _wrong(
         self, check: Check, steps: Sequence[Step], alone: Transcript, among: Transcript, crowd: PlacedBystanders
     ) -> Result | None:
-        if crowd.harmed is not None:
-            step, path, was, now = crowd.harmed
-            return Result(check, Verdict.FAIL, "result", step, HARMED, Difference(path, was, now))
+        for found, message in ((crowd.strayed, STRAYED), (crowd.harmed, HARMED)):
+            if found is not None:
+                step, path, was, now = found
+                return Result(check, Verdict.FAIL, "result", step, message, Difference(path, was, now))
         both = self._silent(alone), self._silent(among)
         if (parted := walk_failure(check, (), *both, ANSWER)) is not None:
             return parted
