@@ -205,6 +205,16 @@ def test_a_root_lies_alone_in_its_folder_and_what_is_left_beside_it_is_seen(fold
     assert not root.parent.exists()
 
 
+def test_conversations_of_the_same_places_have_the_same_paths_and_nothing_in_them(folder: Path) -> None:
+    places: dict[str, Path] = {}
+    with Roots(places) as one:
+        first = one.path("a")
+        (first / "x").touch()
+    assert not first.exists()
+    with Roots(places) as other:
+        assert (other.path("a"), list(first.iterdir())) == (first, [])
+
+
 def test_rooms_are_removed_with_all_they_hold_and_nothing_more(folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.backend.driver import Talk
@@ -337,12 +338,16 @@ def _roots(step: Step) -> Iterator[str]:
 ANSWER: Final = "with files of others beside its own the same steps got another answer"
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
+REUSED: Final = "in a root whose path an earlier case had, with other files, the same steps got another answer or left others"
 STRAYED: Final = "a call left something outside its root, in the folder above"
 
 
 @dataclass(frozen=True, slots=True)
 class AmongBystanders:
-    """Asks the cases of an operator alone, then each once more among bystanders."""
+    """Asks the cases of an operator alone, then each once more among bystanders, all at the same paths.
+
+    So it also finds backends that remember a file by its path.
+    """
 
     codebook: Codebook
     dialect: Dialect
@@ -364,12 +369,18 @@ class AmongBystanders:
         paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
         names = Names(self.contract, paths)
         placed = 0
+        places: dict[str, Path] = {}
         for steps, before, own in zip(traces, alone, walked, strict=True):
             crowd = PlacedBystanders(names, own)
-            held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
+            held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd, places=places)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
-                return wrong
+                if wrong.message not in (ANSWER, LEFT):
+                    return wrong
+                crowd = PlacedBystanders(names, own)
+                held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
+                again = self._wrong(check, steps, before, held, crowd)
+                return replace(wrong, message=REUSED) if again is None else again
         if not placed:
             return unjudged(check, "no bystander could be put beside any file of the cases")
         return Result(check, Verdict.PASS)

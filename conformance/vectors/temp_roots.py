@@ -92,9 +92,12 @@ class Roots:
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
     removes them from what a backend says. Each lies alone in a folder, so that what is left beside it is seen.
+
+    Conversations that are given the same `places`, one after the other, have their roots at the same paths.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: dict[str, Path] | None = None) -> None:
+        self._places = {} if places is None else places
         self._paths: dict[str, Path] = {}
         self._around: dict[str, Path] = {}  # the folder in which a root lies that is in no other
 
@@ -125,9 +128,13 @@ class Roots:
                 path.mkdir(exist_ok=True)  # a step may have put a file there
                 self._paths[name] = path
             else:
-                self._around[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
+                if name in self._places:
+                    self._places[name].mkdir(mode=0o700, exist_ok=True)  # a process may have put something there since
+                else:
+                    self._places[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
+                self._around[name] = self._places[name]
                 self._paths[name] = self._around[name] / _NAME
-                self._paths[name].mkdir(mode=0o700)
+                self._paths[name].mkdir(mode=0o700, exist_ok=True)
         return self._paths[name]
 
     def beside(self, name: str) -> list[str]:
