@@ -22,7 +22,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial import bystanders
+from conformance.trial import bystanders, path_content
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
@@ -113,11 +113,11 @@ def test_a_backend_that_remembers_a_path_fails_where_a_later_root_has_it(sin: st
 def test_a_bystander_that_keeps_its_size_and_its_times_is_seen_to_change(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")
-    before, status = bystanders._look(str(file)), file.stat()
+    before, status = path_content.content_at(str(file)), file.stat()
     with file.open("r+b") as opened, mmap(opened.fileno(), 0) as memory:
         memory[:] = b"behind"
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert bystanders._look(str(file)) != before
+    assert path_content.content_at(str(file)) != before
 
 
 def test_an_answer_that_hangs_on_a_bystander_fails() -> None:
