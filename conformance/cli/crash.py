@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -68,6 +68,12 @@ def _applicable(
             say(f"{plan.id}: not applicable to {options.backend}, which does not declare {missing}")
 
 
+_UNTRACEABLE: Final = (
+    "nothing was judged: the trace is incomplete; change the files by calls that are modelled, such as write and rename"
+    " (`tally docs crash-testing` lists under Limits what is not)"
+)
+
+
 def _try_plan(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) -> tuple[CrashReport | None, int]:
     place = f"{plan.id} ({options.backend})"
     try:
@@ -77,7 +83,7 @@ def _try_plan(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) ->
         tell(CommandError(place, "T010", f"not run: {error}", "nothing was judged; a container needs ptrace"))
         return None, NO_JUDGEMENT
     except Untraceable as error:
-        tell(CommandError(place, "T011", f"untraceable: {error}", "nothing was judged: the trace is incomplete"))
+        tell(CommandError(place, "T011", f"untraceable: {error}", _UNTRACEABLE))
         return None, NO_JUDGEMENT
     except BrokenWorkload as error:
         extra = f"its stderr ended with: {error.stderr}" if error.stderr else ""

@@ -132,7 +132,7 @@ vectors:
 # Reads JSON lines; its arguments name its sins.
 BACKEND = '''\
 """Keeps honestly, or sins as its arguments say."""
-import json, os, sys, time
+import glob, json, os, sys, time, urllib.parse
 
 sins = set(sys.argv[1:])
 opened = {}
@@ -155,6 +155,10 @@ def led_out(root, name):
 
 
 def keep(inputs):
+    if "unquotes" in sins:
+        inputs["root"] = urllib.parse.unquote(inputs["root"])
+    if "globs" in sins and not glob.glob(inputs["root"]) or "splits" in sins and len(inputs["root"].split()) > 1:
+        return refused("Keep")
     path = os.path.join(inputs["root"], inputs["name"])
     if led_out(inputs["root"], inputs["name"]):
         return refused("Keep")
@@ -181,6 +185,8 @@ def keep(inputs):
         file.write(content)
     if "litters" in sins:
         open(os.path.join(inputs["root"], "litter"), "wb").close()
+    if "strays" in sins:
+        open(inputs["root"] + ".lock", "wb").close()
     if "dies" in sins:
         os._exit(7)
     if "escapes" in sins:

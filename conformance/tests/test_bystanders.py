@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.driver import Driver
+from conformance.backend.driver import Conversation, Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
@@ -22,8 +22,8 @@ from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial import bystanders
-from conformance.trial.behaviour import BehaviourRules
+from conformance.trial import bystanders, path_content
+from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
@@ -97,14 +97,35 @@ def test_a_bystander_that_permits_something_else_afterwards_is_not_what_it_was()
     assert found.difference.actual == "mode 0751"
 
 
+def test_what_a_call_leaves_beside_its_root_is_named() -> None:
+    found = crowded("strays")
+    assert (found.verdict, found.message) == (Verdict.FAIL, bystanders.STRAYED)
+    assert found.difference is not None
+    assert found.difference.path == "a/../root %41 [b] #'&.lock"
+    assert (found.difference.expected, found.difference.actual[:5]) == ("absent", "file ")
+
+
+@pytest.mark.parametrize(("sin", "message"), [("honest", ""), ("remembers", bystanders.REUSED)])
+def test_a_backend_that_remembers_a_path_fails_where_a_later_root_has_it(sin: str, message: str) -> None:
+    codebook = codebook_of(library())
+    rule = bystanders.AmongBystanders(codebook, DIALECTS["json"], library().contracts[KEEP])
+    traces = [bystanders.with_harness_reads(case.steps, {}) for case in cases()]
+    check = behaviour_check(library().contracts[KEEP], "bystanders")
+    talk = Conversation(check.id, lambda: rule.judge(check, traces * 2))
+    driver = Driver(resolve(backend(library().suite.root, sin), SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0)
+    (finished,) = driver.run([talk])
+    assert finished.finding is not None
+    assert finished.finding.message == message
+
+
 def test_a_bystander_that_keeps_its_size_and_its_times_is_seen_to_change(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")
-    before, status = bystanders._look(str(file)), file.stat()
+    before, status = path_content.content_at(str(file)), file.stat()
     with file.open("r+b") as opened, mmap(opened.fileno(), 0) as memory:
         memory[:] = b"behind"
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert bystanders._look(str(file)) != before
+    assert path_content.content_at(str(file)) != before
 
 
 def test_an_answer_that_hangs_on_a_bystander_fails() -> None:

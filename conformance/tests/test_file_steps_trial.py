@@ -244,6 +244,11 @@ def test_a_step_that_cannot_be_done_fails_the_case_and_is_named(tmp_path: Path) 
     assert "'greetings/hello' leads out of the root through a symbolic link" in result.message
 
 
+@pytest.mark.parametrize("sin", ["unquotes", "globs", "splits"])
+def test_a_backend_that_takes_a_path_for_a_url_a_pattern_or_words_fails(small: House, sin: str) -> None:
+    assert small.tried(sin, select=(CASE,))[CASE].verdict is Verdict.FAIL
+
+
 def test_a_backend_that_mixes_up_its_handles_fails(small: House) -> None:
     result = small.tried("confuses")[f"{ADD}::single::trace"]
     assert (result.verdict, result.step) == (Verdict.FAIL, "fresh")

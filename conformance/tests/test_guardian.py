@@ -47,7 +47,7 @@ def harness(folder: Path) -> tuple[subprocess.Popen[str], list[int], Path]:
     command, given = [sys.executable, "-c", HARNESS], environment(TMPDIR=str(folder))
     one = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=given, start_new_session=True)
     assert one.stdout is not None
-    *pids, root = one.stdout.readline().split()
+    *pids, root = one.stdout.readline().rstrip("\n").split(" ", 3)
     return one, [int(pid) for pid in pids], Path(root)
 
 

@@ -191,6 +191,30 @@ def test_a_root_is_fresh_empty_and_the_same_for_one_conversation(folder: Path) -
         assert one.names == ("a", "b")
 
 
+def test_a_root_lies_alone_in_its_folder_and_what_is_left_beside_it_is_seen(folder: Path) -> None:
+    with Roots() as roots:
+        root = roots.path("a")
+        assert roots.beside("a") == [root.name]
+        Path(f"{root}.lock").touch()
+        assert roots.beside("a") == [root.name, f"{root.name}.lock"]
+        roots.path("a/inner")
+        assert roots.beside("a/inner") == []
+        root.parent.rename(folder / "elsewhere")
+        assert roots.beside("a") == []
+        (folder / "elsewhere").rename(root.parent)
+    assert not root.parent.exists()
+
+
+def test_conversations_of_the_same_places_have_the_same_paths_and_nothing_in_them(folder: Path) -> None:
+    places: dict[str, Path] = {}
+    with Roots(places) as one:
+        first = one.path("a")
+        (first / "x").touch()
+    assert not first.exists()
+    with Roots(places) as other:
+        assert (other.path("a"), list(first.iterdir())) == (first, [])
+
+
 def test_rooms_are_removed_with_all_they_hold_and_nothing_more(folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.backend.driver import Talk
@@ -19,22 +19,18 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
 from conformance.trial.check import Check, Difference, Result, Verdict, tree_failure, unjudged, walk_failure
+from conformance.trial.path_content import ABSENT, FILE, LINK, OTHERS, Content, below, content_at, copied, shown_content
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
 from conformance.vectors.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.leaf import is_root
-from conformance.vectors.temp_roots import LONGEST_FILE, fault_of
+from conformance.vectors.temp_roots import fault_of
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
-_LARGE: Final = 1 << 24  # bytes of a file; a larger one is known by its digest
 _PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
-_OTHERS: Final = b"a file of others"
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
-_ABSENT, _SPECIAL, _DIR, _LINK, _FILE = "absent", "special", "dir", "link to ", "file "
-# A small file's content; of a folder, all that is below; a text for anything else.
-Content = bytes | str | dict[str, Any]
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
@@ -67,7 +63,7 @@ class PathCollector:
             root = stage.roots.path(name)
             named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
             self.seen.setdefault(name, set()).update(
-                (path for path, _ in _below(str(root))), (text for text in named if not fault_of(text))
+                (path for path, _ in below(str(root))), (text for text in named if not fault_of(text))
             )
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
@@ -105,6 +101,7 @@ class PlacedBystanders:
     modes: dict[tuple[str, str], int] = field(default_factory=dict)  # what each permits
     folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
     harmed: tuple[str, str, str, str] | None = None
+    strayed: tuple[str, str, str, str] | None = None  # the first thing that a call left beside a root
     _edits: int = 0  # of the harness, seen so far
 
     def before(self, stage: ConversationContext, step: CallStep) -> None:
@@ -117,7 +114,13 @@ class PlacedBystanders:
                 self._place(root, str(stage.roots.path(root)))
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
-        """Note the first bystander that a call changed."""
+        """Note the first bystander that a call changed, and the first thing that it left outside its root."""
+        for root in stage.roots.names if self.strayed is None else ():
+            top = stage.roots.path(root)
+            for other in stage.roots.beside(root):
+                if self.strayed is None and other != top.name:
+                    found = shown_content(content_at(f"{top.parent}/{other}"))
+                    self.strayed = (step.name, f"{root}/../{other}", ABSENT, found)
         for root, path, was, now in self._look_again(stage):
             if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
@@ -129,12 +132,12 @@ class PlacedBystanders:
         # Every file is read: no time stamp shows a write through a mapping of a file in memory.
         for (root, path), was in list(self.known.items()):
             place, earlier = f"{tops[root]}/{path}", self.modes[root, path]
-            now, self.modes[root, path] = _look(place), _mode(place)
+            now, self.modes[root, path] = content_at(place), _mode(place)
             if now != was:
                 self.known[root, path] = now
-                if now == _ABSENT:
+                if now == ABSENT:
                     del self.known[root, path]
-                changed.append((root, path, _text(was), _text(now)))
+                changed.append((root, path, shown_content(was), shown_content(now)))
             elif (mode := self.modes[root, path]) != earlier:
                 changed.append((root, path, f"mode {earlier:04o}", f"mode {mode:04o}"))
         return changed
@@ -165,7 +168,7 @@ class PlacedBystanders:
                     ready[folder] = self._folder(name, root, other)
                 if not ready[folder]:
                     break
-                original = _look(f"{root}/{path}") if original is None else original
+                original = content_at(f"{root}/{path}") if original is None else original
                 if (put := _put_bystander(root, path, original, other)) is not None:
                     self.known[name, other], self.modes[name, other] = put, _mode(f"{root}/{other}")
                     room -= 1
@@ -190,17 +193,26 @@ def _put_bystander(root: str, path: str, original: Content, other: str) -> Conte
     place = f"{root}/{other}"
     try:
         if other in (f"{path}{_TWIN}", f"{path}{_HARD}"):
-            if not (isinstance(original, bytes) or str(original).startswith(_FILE)):
+            if not (isinstance(original, bytes) or str(original).startswith(FILE)):
                 return None
             if other.endswith(_HARD):
                 os.link(f"{root}/{path}", place, follow_symlinks=False)
                 return original
             os.symlink(os.path.basename(path), place)
-            return f"{_LINK}{os.path.basename(path)}"
+            return f"{LINK}{os.path.basename(path)}"
         most = _MOST if isinstance(original, bytes) else _MOST_NAMES
-        return _copy(_OTHERS if isinstance(original, str) or len(original) > most else original, place)
+        return copied(OTHERS if isinstance(original, str) or len(original) > most else original, place)
     except OSError:
         return None
+
+
+def _mode(path: str) -> int:
+    """What a file or folder permits; 0 where nothing is and for a link; a hard one may be to an own file."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return 0
+    return 0 if stat.S_ISLNK(mode) or path.endswith(_HARD) else stat.S_IMODE(mode)
 
 
 def is_matched(path: str, patterns: Mapping[str, str]) -> bool:
@@ -217,87 +229,6 @@ def written_out(pattern: str) -> str:
 def _folders_above(path: str) -> list[str]:
     """The folders of a path below its root, the nearest first."""
     return [path[:at] for at in range(len(path) - 1, 0, -1) if path[at] == "/"]
-
-
-def _below(root: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Every path below a root, and the entry there; a folder that cannot be read has none."""
-    try:
-        with os.scandir(root) as found:
-            entries = list(found)
-    except OSError:
-        return
-    for entry in entries:
-        yield f"{above}{entry.name}", entry
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path, f"{above}{entry.name}/")
-
-
-def _look(path: str) -> Content:
-    """What is at a path: equal for equal files, links and folders."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return _unopened(path)
-    try:
-        status = os.fstat(file)
-        if stat.S_ISREG(status.st_mode):
-            if status.st_size <= _LARGE:
-                return os.read(file, status.st_size + 1)
-            if status.st_size > LONGEST_FILE:
-                return f"{_FILE}of {status.st_size} bytes"
-            with os.fdopen(file, "rb", closefd=False) as opened:
-                return _FILE + hashlib.file_digest(opened, "sha256").hexdigest()
-    finally:
-        os.close(file)
-    if not stat.S_ISDIR(status.st_mode):
-        return _SPECIAL
-    return {one: _DIR if at.is_dir(follow_symlinks=False) else _look(at.path) for one, at in _below(path)}
-
-
-def _unopened(path: str) -> str:
-    try:
-        mode = os.lstat(path).st_mode
-        return f"{_LINK}{os.readlink(path)}" if stat.S_ISLNK(mode) else _SPECIAL
-    except OSError:
-        return _ABSENT
-
-
-def _mode(path: str) -> int:
-    """What a file or folder permits; 0 where nothing is and for a link; a hard one may be to an own file."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return 0
-    return 0 if stat.S_ISLNK(mode) or path.endswith(_HARD) else stat.S_IMODE(mode)
-
-
-def _copy(look: Content, path: str) -> Content:
-    """What was made at a path as it was seen elsewhere; more than _LARGE bytes become a few. Raises OSError."""
-    if isinstance(look, dict):
-        os.mkdir(path)
-        made: dict[str, Content] = {}
-        for one, part in look.items():
-            if part == _DIR:
-                os.mkdir(f"{path}/{one}")
-            made[one] = part if part == _DIR else _copy(part, f"{path}/{one}")
-        return made
-    if isinstance(look, str) and look.startswith(_LINK):
-        os.symlink(look.removeprefix(_LINK), path)
-        return look
-    content = look if isinstance(look, bytes) else _OTHERS
-    with open(path, "xb", buffering=0) as file:
-        file.write(content)
-    return content
-
-
-def _text(look: Content) -> str:
-    """How a record shows what was at a path."""
-    if isinstance(look, bytes):
-        return _FILE + hashlib.sha256(look).hexdigest()
-    if isinstance(look, str):
-        return look
-    parts = [f"{one}={_text(part)}" for one, part in sorted(look.items())]
-    return "dir " + hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
@@ -331,11 +262,16 @@ def _roots(step: Step) -> Iterator[str]:
 ANSWER: Final = "with files of others beside its own the same steps got another answer"
 LEFT: Final = "with files of others beside its own the same steps left other files"
 HARMED: Final = "a file of others, beside the operator's own, did not stay what it was"
+REUSED: Final = "in a root at the path of an earlier case's the same steps got another answer or left other files"
+STRAYED: Final = "a call left something outside its root, in the folder above"
 
 
 @dataclass(frozen=True, slots=True)
 class AmongBystanders:
-    """Asks the cases of an operator alone, then each once more among bystanders."""
+    """Asks the cases of an operator alone, then each once more among bystanders, all at the same paths.
+
+    So it also finds backends that remember a file by its path.
+    """
 
     codebook: Codebook
     dialect: Dialect
@@ -357,12 +293,18 @@ class AmongBystanders:
         paths = {root: frozenset(path for path in found if found[path] >= least) for root, found in seen.items()}
         names = Names(self.contract, paths)
         placed = 0
+        places: dict[str, Path] = {}
         for steps, before, own in zip(traces, alone, walked, strict=True):
             crowd = PlacedBystanders(names, own)
-            held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
+            held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd, places=places)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
-                return wrong
+                if wrong.message not in (ANSWER, LEFT):
+                    return wrong
+                crowd = PlacedBystanders(names, own)
+                held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
+                again = self._wrong(check, steps, before, held, crowd)
+                return replace(wrong, message=REUSED) if again is None else again
         if not placed:
             return unjudged(check, "no bystander could be put beside any file of the cases")
         return Result(check, Verdict.PASS)
@@ -370,9 +312,10 @@ class AmongBystanders:
     def _wrong(
         self, check: Check, steps: Sequence[Step], alone: Transcript, among: Transcript, crowd: PlacedBystanders
     ) -> Result | None:
-        if crowd.harmed is not None:
-            step, path, was, now = crowd.harmed
-            return Result(check, Verdict.FAIL, "result", step, HARMED, Difference(path, was, now))
+        for found, message in ((crowd.strayed, STRAYED), (crowd.harmed, HARMED)):
+            if found is not None:
+                step, path, was, now = found
+                return Result(check, Verdict.FAIL, "result", step, message, Difference(path, was, now))
         both = self._silent(alone), self._silent(among)
         if (parted := walk_failure(check, (), *both, ANSWER)) is not None:
             return parted

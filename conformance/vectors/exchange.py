@@ -137,9 +137,9 @@ class Exchange:
 class ConversationContext:
     """The roots and answers of one conversation; a context manager that removes the roots."""
 
-    def __init__(self, codebook: Codebook, dialect: Dialect) -> None:
+    def __init__(self, codebook: Codebook, dialect: Dialect, places: dict[str, Path] | None = None) -> None:
         self._codebook, self._dialect = codebook, dialect
-        self.roots = Roots()
+        self.roots = Roots(places)
         self.edits = 0  # file steps that were done
         self._made: dict[str, Exchange] = {}
 
@@ -281,14 +281,16 @@ def exchanges(
     dialect: Dialect,
     passing: bool = False,
     watch: CallObserver | None = None,
+    places: dict[str, Path] | None = None,
 ) -> Talk[Transcript]:
     """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
 
-    `passing` over what cannot be done, it goes on, and `fault` says which file steps were left out.
+    `passing` over what cannot be done, it goes on, and `fault` says which file steps were left out. Conversations that
+    are given the same `places` have their roots at the same paths, one after the other.
     """
     left_out: list[str] = []
     trees: dict[str, Mapping[str, Any]] = {}
-    with ConversationContext(codebook, dialect) as stage:
+    with ConversationContext(codebook, dialect, places) as stage:
         for number, step in enumerate(steps, start=1):
             match step:
                 case RestartStep():

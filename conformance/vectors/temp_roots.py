@@ -81,6 +81,8 @@ def write_file(file: Path, data: bytes) -> None:
 
 
 _PREFIX: Final = "tally-root-"
+# What a shell, a URL or a pattern reads as something else: a path is not written into one of them as it is.
+_NAME: Final = "root %41 [b] #'&"
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
 _ROOM: Final = 1 << 28  # bytes
 
@@ -89,19 +91,24 @@ class Roots:
     """Directories by name, made when they are first asked for; a context manager that removes them and their content.
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
-    removes them from what a backend says.
+    removes them from what a backend says. Each lies alone in a folder, so that what is left beside it is seen.
+
+    Conversations that are given the same `places`, one after the other, have their roots at the same paths.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: dict[str, Path] | None = None) -> None:
+        self._places = {} if places is None else places
         self._paths: dict[str, Path] = {}
+        self._around: dict[str, Path] = {}  # the folder in which a root lies that is in no other
 
     def __enter__(self) -> Roots:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        for path in self._paths.values():
+        for path in self._around.values():
             _remove(path)
         self._paths.clear()
+        self._around.clear()
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -121,8 +128,21 @@ class Roots:
                 path.mkdir(exist_ok=True)  # a step may have put a file there
                 self._paths[name] = path
             else:
-                self._paths[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
+                if name in self._places:
+                    self._places[name].mkdir(mode=0o700, exist_ok=True)  # a process may have put something there since
+                else:
+                    self._places[name] = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=run_folder()))
+                self._around[name] = self._places[name]
+                self._paths[name] = self._around[name] / _NAME
+                self._paths[name].mkdir(mode=0o700, exist_ok=True)
         return self._paths[name]
+
+    def beside(self, name: str) -> list[str]:
+        """The names beside a root; nothing is there unless somebody left its root. A root in another one has none."""
+        try:
+            return sorted(os.listdir(self._around[name])) if name in self._around else []
+        except OSError:  # whoever left the root may have removed or locked the folder
+            return []
 
     @staticmethod
     def nested_name(around: str, name: str) -> str:
