@@ -211,11 +211,11 @@ def _unforeseen(error: Exception) -> int:
         message, hint = f"cannot be used: {error.strerror}", "make room, or give access"
         tell(CommandError(str(error.filename), "T011", message, hint))
         return NO_JUDGEMENT
-    if type(error).__name__ == "BackendNotFound":
-        tell(CommandError("tally", "T001", str(error)))
-        return NO_JUDGEMENT
     if (lacking := _lacking(error)) is not None:
         tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
+        return NO_JUDGEMENT
+    if type(error).__name__ == "BackendNotFound":
+        tell(CommandError("tally", "T001", str(error)))
         return NO_JUDGEMENT
     said = (
         "tally: T000 internal error: no judgement\n    hint: this is a defect of tally; report it with the lines above"
