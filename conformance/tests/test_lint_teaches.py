@@ -11,6 +11,9 @@ import pytest
 from conformance.cli.main import status_of
 from conformance.tests.counter_spec import COUNTER
 from conformance.tests.lint_mistakes import TABLE, C, R
+from conformance.tests.syntax_mistakes import SYNTAX
+
+ROWS = [*TABLE, *SYNTAX]
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def linted(new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     return lint
 
 
-@pytest.mark.parametrize(("file", "old", "new", "said"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize(("file", "old", "new", "said"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_a_mistake_has_one_message_with_the_fix(
     file: str, old: str, new: str, said: str, linted: Callable[..., str]
 ) -> None:
