@@ -49,6 +49,18 @@ def words(declaration: Path, table: str) -> dict[str, str]:
     return dict(read_declaration(declaration).words[table])
 
 
+def test_integers_without_a_declared_type_are_times_only_by_their_name(tmp_path: Path) -> None:
+    made_of = "CREATE TABLE t (id INTEGER PRIMARY KEY, n, created, d DATE); INSERT INTO t VALUES (1, 7, 8, 9)"
+    file = made(tmp_path, made_of)
+    (table,) = describe_database(file).tables
+    assert [(one.name, one.word, one.note) for one in table.columns[1:]] == [
+        ("n", "numerical", "numbers without a declared type"),
+        ("created", "time[day]", "integers without a declared type, with the name of a time; "
+         "which of created, d dates the rows (time)?"),
+        ("d", "timestamp[day]", "integers where a time is declared; which of created, d dates the rows (time)?"),
+    ]  # fmt: skip
+
+
 def test_chinook_opens_with_what_describe_wrote(tmp_path: Path) -> None:
     file = made(tmp_path, CHINOOK)
     with pytest.raises(ContractFailure) as refused:

@@ -13,7 +13,7 @@ from impl.failure import ContractFailure
 from impl.vectorized.batch.front.columns import Numbering, column_of, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, link_of, repeated, targets
 from impl.vectorized.batch.front.open import DEFAULT, Progress, gathered, source
-from impl.vectorized.batch.front.schema import File, FileLimits, Key, Link, Schema, same
+from impl.vectorized.batch.front.schema import Field, File, FileLimits, Key, Link, Schema, same
 from impl.vectorized.batch.front.spool import Room
 from impl.vectorized.batch.front.stored import INTEGER, REAL, TEXT, Stored
 from impl.vectorized.batch.front.types import kind_and_unit, obvious
@@ -181,7 +181,7 @@ def _column(schema: Schema, place: int, values: Stored, twice: bool, room: Room 
         note = "what it refers to is there twice"
         return DescribedColumn(field.name, field.written, "ignored", note, True)
     if found is None:
-        word, note = guess(field.name, values)
+        word, note = guess(field, values)
         return DescribedColumn(field.name, field.written, word, note, True)
     texts: dict[str, int] = {}
     number_texts([values], texts)
@@ -196,7 +196,7 @@ def _column(schema: Schema, place: int, values: Stored, twice: bool, room: Room 
     return DescribedColumn(field.name, field.written, found, note, False)
 
 
-def guess(name: str, values: Stored) -> tuple[str, str]:
+def guess(field: Field, values: Stored) -> tuple[str, str]:
     """Return the most likely word for a column in doubt, and why it is in doubt."""
     held, present = values.held(), values.taken(~values.nulls)
     count, distinct = len(present), len(np.unique(present.numbers))
@@ -205,11 +205,14 @@ def guess(name: str, values: Stored) -> tuple[str, str]:
     if held == {INTEGER}:
         if set(np.unique(present.numbers).tolist()) <= {0, 1}:
             return "boolean", "only 0 and 1"
-        return _times(name, present), "integers where a time is declared"
+        if field.declared == "temporal":
+            return _times(field.name, present), "integers where a time is declared"
+        if TIME_NAME.search(field.name):
+            return _times(field.name, present), "integers without a declared type, with the name of a time"
     if held <= {INTEGER, REAL}:
         return "numerical", "numbers without a declared type"
     if held == {TEXT}:
-        note = f"{distinct} different texts in {count} rows"
+        note = f"{distinct} different text{'s' * (distinct != 1)} in {count} row{'s' * (count != 1)}"
         return ("categorical" if distinct <= 100 and 2 * distinct <= count else "text"), note
     if held == {INTEGER, TEXT}:
         return "categorical", "integers and texts"
