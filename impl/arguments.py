@@ -18,11 +18,15 @@ MAX_UINT64: Final = 2**64 - 1
 _SHOWN: Final = 60
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and a noun, which gets an s where there is not one."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def shown(value: object) -> str:
     """Return a value as a sentence shows it: short, and one line."""
     if isinstance(value, bytes | bytearray | memoryview):
-        size = memoryview(value).nbytes
-        return f"{size} byte{'s' * (size != 1)}"
+        return counted(memoryview(value).nbytes, "byte")
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         value = value.item()  # type: ignore[attr-defined]  # np.int64(3) is shown as 3
     if isinstance(value, int) and abs(value) >= 2**80:

@@ -8,7 +8,7 @@ from typing import Final
 
 import yaml
 
-from impl.arguments import Judge
+from impl.arguments import Judge, counted
 from impl.failure import WrongType
 from impl.vectorized.batch.front.describe import DescribedKey, DescribedTable, Description
 from impl.vectorized.batch.front.types import POLICIES, UNITS, WORDS, TargetQuery, Wishes
@@ -161,9 +161,10 @@ def declaration_text(description: Description) -> str:
     It is the file that `open_database` takes as its declaration, once no `?` is left. Source: contract
     `Batch.LoadDatabase`.
     """
-    count = len(description.questions())
+    tables = counted(len(description.tables), "table")
+    questions = counted(len(description.questions()), "open question")
     lines = [
-        f"# {_comment(description.name)}: {len(description.tables)} tables, {count} open questions.",
+        f"# {_comment(description.name)}: {tables}, {questions}.",
         "# A word that ends with `?` is a guess: delete the `?`, or write another word. Then open the file with this:",
         "#   tallystick.open_database(FILE, DECLARATION)",
         f"# Words: {', '.join(SEMANTIC_TYPES)}, or time: the timestamp that dates",
@@ -197,7 +198,7 @@ def _written_table(table: DescribedTable) -> list[str]:
     if table.unread:
         return [f"  # {_comment(table.name)}: could not be read, see leave_out"]
     key = f", primary key {_comment(', '.join(table.primary_key))}" if table.primary_key else ""
-    lines = [f"  {quoted(table.name)}:  # {table.row_count} rows{key}"]
+    lines = [f"  {quoted(table.name)}:  # {counted(table.row_count, 'row')}{key}"]
     for column in table.columns:
         said = "; ".join(part for part in (column.written, column.note) if part)
         comment = f"  # {_comment(said)}" if said else ""

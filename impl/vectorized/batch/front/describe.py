@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from impl.arguments import counted
 from impl.failure import ContractFailure
 from impl.vectorized.batch.front.columns import Numbering, column_of, number_texts
 from impl.vectorized.batch.front.keys import NOWHERE, link_of, repeated, targets
@@ -170,7 +171,7 @@ def _key(
         return DescribedKey(listed, named, referred, "refuse", "its table could not be read", False), None
     rows = targets(opened, {one.name: one for one in schemas}, link, columns, room)
     lost = int(np.count_nonzero(rows == NOWHERE))
-    note = f"{lost} of {len(rows)} rows refer to no row" if lost else ""
+    note = f"{lost} of {counted(len(rows), 'row')} refer{'s' * (lost == 1)} to no row" if lost else ""
     return DescribedKey(listed, named, referred, "null" if lost else "refuse", note, bool(lost)), link
 
 
@@ -212,7 +213,7 @@ def guess(field: Field, values: Stored) -> tuple[str, str]:
     if held <= {INTEGER, REAL}:
         return "numerical", "numbers without a declared type"
     if held == {TEXT}:
-        note = f"{distinct} different text{'s' * (distinct != 1)} in {count} row{'s' * (count != 1)}"
+        note = f"{counted(distinct, 'different text')} in {counted(count, 'row')}"
         return ("categorical" if distinct <= 100 and 2 * distinct <= count else "text"), note
     if held == {INTEGER, TEXT}:
         return "categorical", "integers and texts"
