@@ -14,7 +14,16 @@ from typing import Any
 from cel_expr_python import cel
 
 from conformance.contract.advice import BadExpression, advice_on, comment_in
-from conformance.contract.engine import cel_type, conversion, engine_function, held_text, little_endian, variables_of
+from conformance.contract.engine import (
+    cel_type,
+    conversion,
+    engine_function,
+    evaluate,
+    evaluate_strictly,
+    held_text,
+    little_endian,
+    variables_of,
+)
 from conformance.contract.functions import FUNCTIONS, Function
 from conformance.contract.suggest import nearest
 from conformance.contract.syntax import hoisted
@@ -88,16 +97,15 @@ class Expression:
 
 def _value(compiled: Any, activation: Any) -> Any:
     try:
-        answer = compiled.eval(activation)
+        return evaluate_strictly(compiled, activation)
     except Exception:  # the engine raises RuntimeError; a named function may raise anything
         return None
-    return None if answer.type() == cel.Type.ERROR else answer.plain_value()
 
 
 def _plain(compiled: Any, activation: Any) -> Any:
     """The plain value, which is a text where evaluation failed: half the work where only True and False count."""
     try:
-        return compiled.eval(activation).plain_value()
+        return evaluate(compiled, activation)
     except Exception:
         return None
 

@@ -13,6 +13,7 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.advice import BadExpression
 from conformance.contract.engine import engine_function
 from conformance.contract.expression import Environment, environment
+from conformance.contract.functions import Function
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 
 CURSOR = Struct((Field("epoch", Scalar("uint64")), Field("global_index", Scalar("uint64"))), "cursor")
@@ -209,6 +210,28 @@ def test_a_named_function_leaves_no_large_argument_in_memory() -> None:
 def test_what_a_named_function_gives_back_stays_though_it_is_an_argument() -> None:
     numbers = cel.Type.List(cel.Type.INT)
     assert engine_function(lambda items: items, (numbers,), numbers)([1, 2]) == [1, 2]
+
+
+def test_what_a_named_function_answers_is_emptied_after_the_evaluation() -> None:
+    """Also where the evaluation fails, but not while an evaluation inside another one ends."""
+    made = list[list[int]]()
+    inner = environment(Struct(()), None, [], (Function("few", [[]], cel.Type.List(cel.Type.INT), lambda: [7]),))
+    sized = inner.compile("few().size() == 1")
+
+    def some() -> list[int]:
+        made.append([1, 2, 3])
+        assert sized.holds(inner.bind({}))
+        return made[-1]
+
+    numbers = cel.Type.List(cel.Type.INT)
+    known = environment(Struct(()), None, [], (Function("some", [[]], numbers, some),))
+    bound = known.bind({})
+    assert known.compile("some()", None).evaluate(bound) == [1, 2, 3]
+    assert known.compile("some() + some()", None).evaluate(bound) == [1, 2, 3, 1, 2, 3]
+    assert known.compile("some().all(one, some()[one - 1] == one)").holds(bound)
+    assert known.compile("some()[5] + some()[0]", None).evaluate(bound) is None
+    assert made
+    assert not any(made)
 
 
 def test_an_emptied_argument_is_the_engines_copy() -> None:
