@@ -138,7 +138,7 @@ _EMPTIED: Final = (bytearray, list, dict)
 
 
 class _Lent(threading.local):
-    """What named functions answered in the evaluations of this thread that are not over."""
+    """What named functions answered in this thread since the last evaluation was over; none of them evaluates."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
@@ -160,12 +160,12 @@ def evaluate_strictly(compiled: Any, activation: Any) -> Any:
 
 
 def _evaluated(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
-    before = len(_LENT.answers)
     try:
         return plain(compiled.eval(activation))
     finally:
-        while len(_LENT.answers) > before:
-            _LENT.answers.pop().clear()
+        for answer in _LENT.answers:
+            answer.clear()
+        _LENT.answers.clear()
 
 
 def _may_have_text(type_: Any) -> bool:
