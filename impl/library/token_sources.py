@@ -84,9 +84,7 @@ class TokenFile(token_file.TokenFile):
         try:
             super().__init__(file, dtype, _boundaries(boundaries), _on_end(on_end), is_array=is_array)
         except token_file.UnusableFile as reason:
-            hint = "; give dtype 'u16' or 'u32'" if dtype is None and not is_array else ""
-            what = f"path must be a token file that can be read: got {str(file)!r}, {reason}{hint}"
-            raise _OPEN.failure(what) from None
+            raise _OPEN.failure(f"path must be a token file that can be read: got {str(file)!r}, {reason}") from None
 
     def read_array(self, pass_number: int, start: int, end: int) -> NDArray[np.uint32]:
         """Return the tokens in [start, end) as an array of their own."""

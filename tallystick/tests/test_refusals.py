@@ -27,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one of everything that is right."""
     made = tmp_path_factory.mktemp("library")
     (made / "words.bin").write_bytes(b"\x01\x00")
+    np.save(made / "signed.npy", np.arange(3))
     (made / "huge").touch()
     os.truncate(made / "huge", 2**40)  # holes: it takes no place on the disk
     for name, statement in (("shop", "orders (id INTEGER PRIMARY KEY, total REAL)"), ("doubt", "people (sure INT)")):

@@ -206,7 +206,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ListedTokens("abc"), "tokens must be a list of integers: got 'abc'"),  # type: ignore[arg-type]
     (lambda: ListedTokens([1], boundaries=[3, 1]), "boundaries must ascend: got a list that does not; sort them"),
     (lambda: ListedTokens([1], on_end="never"), "on_end must be 'wrap' or 'stop': got 'never'"),  # type: ignore[arg-type]
-    (lambda: TokenFile("none.npy"), "path must be a token file that can be read: got "),
+    (lambda: TokenFile("none.npy"), "none.npy', No such file or directory (CONTRACT_VIOLATION)"),
+    (lambda: TokenFile("signed.npy"), "u16 or u32; convert it, or give numpy.load(path) to ListedTokens (CONTRACT_VIOLATION)"),
     (lambda: TokenFile("words.bin"), "a raw file does not say how wide its words are; give dtype 'u16' or 'u32'"),
     (lambda: TokenFile("words.bin", "u8"), "dtype must be 'u16' or 'u32': got 'u8'"),  # type: ignore[arg-type]
     (lambda: TokenFile("words.bin", "u32"), "ends within a word (CONTRACT_VIOLATION)"),

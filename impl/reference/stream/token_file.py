@@ -104,7 +104,7 @@ def _map(path: Path) -> mmap.mmap | bytes:
         # Without O_NONBLOCK a pipe under the file's name would hold the reader for ever.
         descriptor = os.open(path, os.O_RDONLY | NONBLOCK | PRIVATE)
     except (OSError, ValueError) as error:
-        raise UnusableFile(str(error)) from None
+        raise UnusableFile(getattr(error, "strerror", None) or str(error)) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -121,7 +121,7 @@ def _map(path: Path) -> mmap.mmap | bytes:
 
 def _raw_layout(dtype: DType | None) -> Layout:
     if dtype is None:
-        raise UnusableFile("a raw file does not say how wide its words are")
+        raise UnusableFile("a raw file does not say how wide its words are; give dtype 'u16' or 'u32'")
     return Layout(dtype, 0)
 
 
@@ -141,7 +141,8 @@ def _npy_header(header: bytes) -> tuple[str, int]:
     """Return the dtype and the number of the words that a header announces."""
     found = [key.findall(header) for key in _KEYS] if _HEADER.fullmatch(header) else []
     if [len(values) for values in found] != [1, 1, 1]:
-        raise UnusableFile("not a .npy file of one dimension of u16 or u32")
+        said = "not a .npy file of one dimension of little-endian u16 or u32"
+        raise UnusableFile(f"{said}; convert it, or give numpy.load(path) to ListedTokens")
     (descr,), _, (count,) = found
     return NPY_DTYPES[descr.decode()], int(count)
 
