@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Never
 
@@ -22,6 +25,18 @@ def not_run(reason: str) -> Never:
 def absent(name: str) -> Never:
     """Say that a tool or a package is not here."""
     not_run(f"{name} not found")
+
+
+@contextmanager
+def modules_of(folder: Path) -> Iterator[None]:
+    """Import from a folder of programs; its modules are forgotten after it, as another folder has the same names."""
+    known = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield
+    for name in sys.modules.keys() - known:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(folder):
+            del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import modules_of
 from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.tests.pipeline_queue import names_in
 from impl.tests.pipeline_sweep import CHECKOUT, ENVIRONMENT
@@ -32,8 +33,7 @@ class Ended(Exception):
 def prepare(*arguments: object) -> None:
     """Run the command in this process: five of them would cost a second each."""
     name = "prepare"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXAMPLES))
+    with modules_of(EXAMPLES):
         try:
             status = importlib.import_module(name).main(list(map(str, arguments)))
         except SystemExit as end:
@@ -154,8 +154,7 @@ def test_the_command_says_one_line_for_a_file(tmp_path: Path) -> None:
 
 
 def run_example(name: str, *arguments: object) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXAMPLES))
+    with modules_of(EXAMPLES):
         status: int = importlib.import_module(name).main(list(map(str, arguments)))
     return status
 
@@ -193,16 +192,14 @@ def test_a_loss_is_estimated_in_the_mode_of_evaluation() -> None:
         def get_batch(self, split: str, timeout: float) -> tuple[int, str]:
             return (1 if split == "train" else 3), split
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXAMPLES))
+    with modules_of(EXAMPLES):
         losses = importlib.import_module("train").estimate_loss(Model(), Consumer(), 2, 0.0)
     assert losses == {"train": 1.0, "val": 3.0}
     assert modes == ["eval", (1, "train"), (1, "train"), (3, "val"), (3, "val"), "train"]
 
 
 def test_the_model_drops_in_training_only_and_its_gradient_is_the_slope() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(EXAMPLES))
+    with modules_of(EXAMPLES), pytest.MonkeyPatch.context() as patch:
         numpy_model = importlib.import_module("numpy_model")
         patch.setattr(numpy_model, "DROPPED", 0.0)
         model = numpy_model.CharModel(7)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import modules_of
 from tallystick import read_container
 from tallystick.checkpoint import encode_canonical
 
@@ -43,13 +44,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def example(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def example() -> Iterator[Any]:
     """Its modules, in this process."""
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    names = ("model", "ranks", "checkpoints", "train")
-    yield {name: importlib.import_module(name) for name in names}
-    for name in names:
-        monkeypatch.delitem(sys.modules, name)
+    with modules_of(EXAMPLE):
+        yield {name: importlib.import_module(name) for name in ("model", "ranks", "checkpoints", "train")}
 
 
 def killed(folder: Path) -> None:
