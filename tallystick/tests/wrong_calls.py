@@ -89,6 +89,11 @@ def produced(wrong: Any) -> None:
     made.run(["train"], until=lambda: made.produced == 1)
 
 
+def again_with_another_size() -> None:
+    for size in (2, 3):
+        provider("again", batch_size=size).run(["train"], until=lambda: True)
+
+
 def stream(rank: Any = 0, world_size: Any = 1, frequencies: Any = (4,), source: Any = None) -> ContextStream:
     source = ListedTokens(range(50)) if source is None else source
     return ContextStream(source, rank=rank, world_size=world_size, cms_frequencies=frequencies)
@@ -239,8 +244,10 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: provider(7), "data_dir must be a str or a Path: got 7 (CONFIG_INVALID)"),
     (lambda: provider().run(["test"]), "split must be 'train', 'val', or one of them with '_rank' and a number: got 'te"),
     (lambda: provider().run("train"), "splits must be a list of splits: got 'train'; write ['train'] (CONFIG_INVALID)"),
-    (lambda: produced({"y": 1}), "sample_batch gave ['y'] (SCHEMA_MISMATCH)"),
-    (lambda: produced({"x": np.zeros((2, 2))}), "x has the dtype float64 and the shape (2, 2) (SCHEMA_MISMATCH)"),
+    (lambda: produced({"y": 1}), "sample_batch must give x, as batch_schema says: got y (SCHEMA_MISMATCH)"),
+    (lambda: produced({"x": np.zeros((2, 2))}), "x must have the dtype int64 and the shape (2, 2): got float64 and (2, 2)"),
+    (lambda: produced({}), "sample_batch must give x, as batch_schema says: got nothing (SCHEMA_MISMATCH)"),
+    (again_with_another_size, "another configuration (batch_size: 2, 3): give the same, or another folder, or begin anew"),
     (lambda: tallystick.DatasetConsumer("nowhere"), "has no meta.pkl: no provider has started there (META_MISSING)"),
     (lambda: consumer(cache_files=0), f"cache_files must be an integer from 1 to {U64}: got 0 (CONFIG_INVALID)"),
     (lambda: consumer(high_watermark="2"), f"high_watermark must be an integer from 0 to {U64}: got '2'"),

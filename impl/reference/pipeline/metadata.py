@@ -51,6 +51,17 @@ def is_same(one: object, other: object) -> bool:
     return type(one) is type(other) and _identity(one) == _identity(other)
 
 
+def another_configuration(written: Mapping[str, object], given: Mapping[str, object]) -> str:
+    """Return the sentence about metadata that is there and differs: each such key, what is written, what is given."""
+    keys = [
+        f"{key}: {', '.join(shown(one[key]) if key in one else 'none' for one in (written, given))}"
+        for key in dict.fromkeys([*given, *written])
+        if not (key in written and key in given and is_same(written[key], given[key]))
+    ]
+    advice = "give the same, or another folder, or begin anew with purge()"
+    return f"{NAME} was written by a provider with another configuration ({'; '.join(keys)}): {advice}"
+
+
 def require_plain(value: object) -> None:
     """Refuse what is not made of dict, list, str, int, float, bool and None, or is endless: META_INVALID."""
     waiting: list[tuple[int, object]] = [(0, value)]
@@ -65,7 +76,9 @@ def require_plain(value: object) -> None:
         elif type(item) is str and not is_text(item):
             raise invalid("a text has half of a surrogate pair")
         elif type(item) not in (str, int, float, bool, type(None)):
-            raise invalid(f"a {type(item).__name__} is no plain value")
+            kind = type(item).__name__
+            allowed = "dict, list, str, int, float, bool and None"
+            raise invalid(f"the metadata must be made of {allowed}: got the type {kind}")
         items += len(inside)
         # A list inside itself, or one that occurs twice in each of forty others, never ends.
         if items > MAX_ITEMS or (inside and depth == MAX_DEPTH):

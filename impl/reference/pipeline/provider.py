@@ -23,6 +23,7 @@ from impl.reference.pipeline.codecs import codec_named, library
 from impl.reference.pipeline.metadata import NAME as META_NAME
 from impl.reference.pipeline.metadata import (
     FieldSpec,
+    another_configuration,
     check_meta,
     invalid,
     is_same,
@@ -199,7 +200,7 @@ class DataProviderBase(ABC):
         meta = self.complete_meta(self.build_meta())
         existing = self.load_meta_if_exists()
         if existing is not None and not is_same(existing, meta):
-            raise invalid("meta.pkl was written by a provider with another configuration")
+            raise invalid(another_configuration(existing, meta))
         self.ensure_dirs(splits)
         if existing is None:
             self.write_meta(meta)
@@ -331,7 +332,9 @@ class DataProviderBase(ABC):
 
     def _batch(self, sampled: Mapping[str, Any]) -> dict[str, Tensor]:
         if sampled.keys() != {field.name for field in self._schema}:
-            raise Refusal("SCHEMA_MISMATCH", f"sample_batch gave {sorted(sampled)}")
+            fields = ", ".join(field.name for field in self._schema)
+            given = ", ".join(sorted(map(str, sampled))) or "nothing"
+            raise Refusal("SCHEMA_MISMATCH", f"sample_batch must give {fields}, as batch_schema says: got {given}")
         return {field.name: self._rows(field, sampled[field.name]) for field in self._schema}
 
     def _rows(self, field: FieldSpec, array: Any) -> Tensor:
@@ -339,8 +342,10 @@ class DataProviderBase(ABC):
             tensor = tensor_of(array)
         except NotATensor as reason:
             raise Refusal("SCHEMA_MISMATCH", f"{field.name}: {reason}") from None
-        if tensor.dtype != field.dtype or tensor.shape != (self.config.batch_size, *field.shape):
-            raise Refusal("SCHEMA_MISMATCH", f"{field.name} has the dtype {tensor.dtype} and the shape {tensor.shape}")
+        shape = (self.config.batch_size, *field.shape)
+        if tensor.dtype != field.dtype or tensor.shape != shape:
+            said = f"{field.name} must have the dtype {field.dtype} and the shape {shape}"
+            raise Refusal("SCHEMA_MISMATCH", f"{said}: got {tensor.dtype} and {tensor.shape}")
         if not is_whole(tensor):
             raise Refusal("SCHEMA_MISMATCH", f"{field.name} has {len(tensor.data)} bytes, not those of its shape")
         return tensor
