@@ -22,6 +22,13 @@ _ROOT: Final = Path(__file__).resolve().parents[2]  # the folder of our own `con
 class BackendNotFound(Exception):
     """A backend string names nothing that can be started; says what was looked for and the next step."""
 
+    place = "tally"  # no file is wrong
+
+    @property
+    def message(self) -> str:
+        """All that it says."""
+        return str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class BackendCommand:

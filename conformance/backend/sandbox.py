@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.machinery import PathFinder
@@ -76,6 +76,7 @@ class Sandbox:
     suite: Suite
     roots: Path  # the one folder that it may write to
     read: tuple[Path, ...] = ()
+    secret: tuple[Path, ...] = ()  # files that it must not read, wherever they are
 
     def command(self, command: BackendCommand) -> BackendCommand:
         """The same backend under bubblewrap; raises NoSandbox."""
@@ -151,25 +152,31 @@ class Sandbox:
         return [one for one, real in shown if not any(each.resolve().is_relative_to(real) for each in private)]
 
     def _bound(self, shown: dict[Path, Path]) -> list[str | Path]:
-        """The options that bind what is shown, outer folders first, and hide in it what must not be seen."""
+        """The options that bind what is shown, outer folders first, and cover in it what must not be seen."""
+        bound = {_place(inside, shown): outside for inside, outside in shown.items()}
         options: list[str | Path] = []
-        for inside, outside in sorted(shown.items()):
+        for inside, outside in sorted(bound.items()):
             options += ["--ro-bind", outside, inside]
-        suite = self.suite
-        # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
-        harness = {Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry}
-        hidden = [suite.spec, suite.vectors, suite.reports, suite.root / ".git", *harness]
-        if (known := cache_folder()) is not None:
-            hidden += {known.resolve(), *([] if known.is_symlink() else [known])}
-        hidden += (suite.root / name for name in suite.sandbox.get("hide", ()))
         covered: list[Path] = []
-        visible = [*shown, *map(Path, _SYSTEM)]
-        for path in sorted(hidden):
-            there = path.is_dir() or path.is_relative_to(HOME)
-            if there and any(map(path.is_relative_to, visible)) and not any(map(path.is_relative_to, covered)):
+        visible = {**bound, **{Path(name): Path(name) for name in _SYSTEM if not Path(name).is_symlink()}}
+        for path in sorted(_inside(filter(Path.is_dir, self._hidden()), visible)):
+            if not any(map(path.is_relative_to, covered)):
                 options += ["--tmpfs", path, "--remount-ro", path]
                 covered.append(path)
+        for path in sorted(_inside(filter(Path.is_file, self.secret), bound)):
+            options += ["--ro-bind", "/dev/null", path]
         return options
+
+    def _hidden(self) -> Iterator[Path]:
+        """The folders that a backend must not see."""
+        suite = self.suite
+        yield from (suite.spec, suite.vectors, suite.reports)
+        yield from (folder / ".git" for folder in (suite.root, *suite.root.parents))
+        yield from (suite.root / name for name in suite.sandbox.get("hide", ()))
+        # An editable install keeps the contracts in site-packages, beside the harness of the checkout.
+        yield from (Path(entry).absolute() / "conformance" for entry in (str(_ROOT), *sys.path) if entry)
+        if (known := cache_folder()) is not None:
+            yield known
 
 
 @lru_cache(1)
@@ -194,6 +201,26 @@ def bwrap_version() -> str:
     """What bubblewrap says its version is; for observations, never for a record."""
     said = subprocess.run([require_bwrap(), "--version"], capture_output=True, text=True, check=False)
     return said.stdout.strip()
+
+
+def _place(shown: Path, all_shown: Iterable[Path]) -> Path:
+    """Where a path is bound: what a link in another shown folder leads to has its own place, which the link finds."""
+    if ".." in shown.parts:
+        back = len(shown.parts) - shown.parts[::-1].index("..")
+        shown = Path(*shown.parts[:back]).resolve().joinpath(*shown.parts[back:])
+    below = any(one != shown and shown.is_relative_to(one) for one in all_shown)
+    return shown.resolve() if below and not shown.is_relative_to(HOME) else shown
+
+
+def _inside(hidden: Iterable[Path], bound: Mapping[Path, Path]) -> set[Path]:
+    """Every place in the sandbox of files and folders that exist, by whatever links and `..` a place was named."""
+    real = {inside: outside.resolve() for inside, outside in bound.items()}
+    return {
+        inside / path.relative_to(outside)
+        for path in {path.resolve() for path in hidden}
+        for inside, outside in real.items()
+        if path.is_relative_to(outside)
+    }
 
 
 def _system() -> list[str | Path]:

@@ -45,7 +45,7 @@ from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
 from conformance.trial.check import RunResult
 from conformance.trial.options import RunOptions
-from conformance.vectors.jsontext import write_whole
+from conformance.vectors.jsontext import write_new
 from conformance.vectors.temp_roots import run_folder
 
 _PROFILES: Final = ("standard", "golden")
@@ -86,6 +86,20 @@ def _require_free(files: Sequence[Path | None]) -> None:
             raise CommandError(str(file), "T011", "cannot be written", "name a file in a writable folder")
 
 
+def _require_outside(artifact_text: str, key: Path, written: Sequence[Path | None]) -> None:
+    """Refuse a private key that would be given away with the artifact, and files whose writing would change it."""
+    artifact = path_of(artifact_text)
+    if artifact is None:
+        return
+    if key.resolve().is_relative_to(artifact.resolve()):
+        message = "the private key is in the artifact, so whoever gets the artifact can sign as you"
+        raise CommandError(f"--key {str(key)!r}", "T020", message, "keep it in a folder that you do not give away")
+    for file in written:
+        if file is not None and file.resolve().is_relative_to(artifact.resolve()):
+            message = "it would be in the artifact, which would then be another one"
+            raise CommandError(str(file), "T011", message, "name a file outside the artifact")
+
+
 def started_of(library: Library, options: RunOptions, artifact_text: str) -> StartedArtifact:
     """What the backend's command says of the artifact; raises CommandError where its sandbox hides all of it."""
     place, suite = path_of(artifact_text), library.suite
@@ -93,7 +107,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
     command = resolve(options.backend, suite, options.wire)
     if options.sandbox == "none" or place is None:
         return started_by(command, place)
-    sandbox = Sandbox(suite, run_folder(), options.readable)
+    sandbox = Sandbox(suite, run_folder(), options.readable, options.secret)
     with sandboxed():
         seen = sandbox.can_read(command, files_of(place))
     if not seen:
@@ -127,6 +141,7 @@ def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: Ru
     "--artifact",
     "artifact_text",
     required=True,
+    type=click.Path(),
     metavar="PATH",
     help="The file or folder that the certificate is about, or oci:sha256:DIGEST for an image.",
 )
@@ -193,11 +208,14 @@ def command(
         raise click.UsageError("--crash traces system calls, which no sandbox allows: it needs --sandbox none")
     if readable and sandbox == "none":
         raise click.UsageError("--sandbox-read needs --sandbox bwrap")
+    if bundle is not None and bundle.resolve() == output.resolve():
+        raise click.UsageError("--output and --bundle name one file; the bundle has the certificate in it")
     if reproducible and (nonce is None or now is None or bundle is not None):
         raise click.UsageError("--reproducible needs --nonce and --time, and does not go with --bundle")
     key = read_signing(key_file)
     _require_free([output, bundle])
     before = artifact_named(artifact_text)
+    _require_outside(artifact_text, key_file, [output, bundle])
     library = specification()
     options = RunOptions(
         backend=backend,
@@ -205,6 +223,7 @@ def command(
         seed=nonce or secrets.token_hex(32),
         sandbox=sandbox,
         readable=tuple(readable),
+        secret=(key_file,),
         require=required(require, library),
         crash=crash,
         challenge=True,
@@ -221,10 +240,9 @@ def command(
         files[OBSERVATIONS] = observations_text(observations_of(run.observations, record)).encode()
     payload = statement_of(record, files, library.suite, after, now or datetime.now(UTC), started)
     files[CERTIFICATE] = encode_envelope(signed(payload, key))
-    with writing(f"--output {str(output)!r}", "name a file in a writable folder"):
-        write_whole(output, files[CERTIFICATE])
-        if bundle is not None:
-            write_whole(bundle, pack(files))
+    written = {output: files[CERTIFICATE], **({} if bundle is None else {bundle: pack(files)})}
+    with writing(f"--output {str(output)!r}", "name a new file in a writable folder"):
+        write_new(written)
     _say_certified(after, record, options, started)
     for file in filter(None, [output, bundle]):
         say(f"wrote {file}", err=True)

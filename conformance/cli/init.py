@@ -106,14 +106,16 @@ def _below(folder: Path) -> dict[str, str]:
 
 
 @click.command("init")
-@click.argument("folder", metavar="DIR|ci")
+@click.argument("folder", type=click.Path(), metavar="DIR|ci")
 @click.option(
     "--language", type=click.Choice([*_REFERENCES]), help="The language of the reference.  [default: python]"
 )
 @click.option("--provider", type=click.Choice([*PROVIDERS]), help="With `ci`: the service to write the files for.")
-@click.option("--suite", metavar="DIR", default="", help="With `ci`: the suite; the default is that of the folder.")
+@click.option(
+    "--suite", type=click.Path(), metavar="DIR", help="With `ci`: the suite; the default is that of the folder."
+)
 @click.option("--force", is_flag=True, help="With `ci`: overwrite a file that is there.")
-def command(folder: str, language: str | None, provider: str | None, suite: str, force: bool) -> int:
+def command(folder: str, language: str | None, provider: str | None, suite: str | None, force: bool) -> int:
     """Write a new suite into DIR, or with `ci` the CI files of a suite.
 
     A suite gets contracts, a reference, a law, mutants, the vectors and CI files. Inside DIR, `tally lint`,

@@ -39,6 +39,8 @@ def new(prefix: Path, test: bool) -> int:
     """
     from conformance.report.certificate.keys import new_pair
 
+    if prefix.name in ("", ".."):
+        raise click.UsageError(f"{str(prefix)!r} is a folder; add the beginning of the names of two files to it")
     with writing(str(prefix), "name a prefix in a folder that you can write to"):
         try:
             public = new_pair(prefix, test)

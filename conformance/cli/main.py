@@ -61,8 +61,18 @@ class NameChoice(click.Choice):  # type: ignore[type-arg] # it takes no argument
             raise
 
 
+class GivenPath(click.Path):
+    """A path that is not empty: an empty one would mean the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; fails as click's own paths do."""
+        if value == "":
+            self.fail("a path is empty; is a variable of the shell not set?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def prepared(command: click.Command, has_suite: bool = False) -> click.Command:
-    """The command and those in it: examples at the end of the help, hints for choices and, if asked for, --suite."""
+    """The command and those in it: examples at the end of the help, strict values and, if asked for, --suite."""
     if isinstance(command, click.Group):
         for one in command.commands.values():
             prepared(one, has_suite)
@@ -75,14 +85,22 @@ def prepared(command: click.Command, has_suite: bool = False) -> click.Command:
     for parameter in command.params:
         if type(parameter.type) is click.Choice:
             parameter.type = NameChoice(parameter.type.choices, parameter.type.case_sensitive)
+        elif type(parameter.type) is click.Path:
+            given = vars(parameter.type)
+            parameter.type = GivenPath()
+            vars(parameter.type).update(given)
     return command
 
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
 _PATIENCE: Final = 1.0  # seconds after the first Ctrl-C; the next one then ends this process at once
-# Errors of files that cannot be used, with their codes; by name, because to import them takes longer than --version.
-_CODES: Final = {"CorruptedCorpus": "T004", "BadLock": "T004", "UnreadableReport": "T004", "Unreadable": "T020"}
+# Errors of what cannot be used, with their codes; by name, because to import them takes longer than --version.
+_CODES: Final = {
+    **dict.fromkeys(("CorruptedCorpus", "BadLock", "UnreadableReport"), "T004"),
+    "Unreadable": "T020",
+    "BackendNotFound": "T001",
+}
 _CLOSED: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # of files and folders
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
@@ -213,9 +231,6 @@ def _unforeseen(error: Exception) -> int:
         return NO_JUDGEMENT
     if (lacking := _lacking(error)) is not None:
         tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
-        return NO_JUDGEMENT
-    if type(error).__name__ == "BackendNotFound":
-        tell(CommandError("tally", "T001", str(error)))
         return NO_JUDGEMENT
     said = (
         "tally: T000 internal error: no judgement\n    hint: this is a defect of tally; report it with the lines above"

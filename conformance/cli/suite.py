@@ -28,7 +28,13 @@ def offer_suite(command: click.Command) -> None:
     """Give a command the option --suite."""
     if command.name not in _LEFT_ALONE and all("--suite" not in one.opts for one in command.params):
         option = click.Option(
-            ["--suite"], metavar="DIR", help=_HELP, expose_value=False, is_eager=True, callback=_remember_suite
+            ["--suite"],
+            type=click.Path(),
+            metavar="DIR",
+            help=_HELP,
+            expose_value=False,
+            is_eager=True,
+            callback=_remember_suite,
         )
         command.params.append(option)
 

@@ -57,6 +57,7 @@ VALID, NOT_VALID = 0, 1
 @click.option(
     "--artifact",
     "artifact_text",
+    type=click.Path(),
     metavar="PATH",
     help="The file, folder or oci:sha256:DIGEST that you have: is the certificate about it?",
 )
@@ -111,12 +112,15 @@ def command(
     artifact = None if artifact_text is None else artifact_named(artifact_text)
     faults = all_faults(evidence, statement, signer, policy, artifact, now or datetime.now(UTC))
     gone = lapsed(statement, installed(specification()))
+    replayed = ""
     if replay and not faults and not gone:
         assert backend is not None
         assert artifact is not None
         options = _replay_options(statement, backend, sandbox or statement.sandbox, readable, jobs)
+        started = started_of(specification(), options, artifact_text or "")
         faults += _replayed(statement, options, artifact, artifact_text or "")
-    _print(evidence, statement, signer, policy, artifact, faults, gone)
+        replayed = f"{started}; sandbox {options.sandbox}"
+    _print(evidence, statement, signer, policy, artifact, faults, gone, replayed)
     return NOT_VALID if faults or gone else VALID
 
 
@@ -141,7 +145,6 @@ def _replay_options(
 def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, text: str) -> list[str]:
     """What is wrong with a second run from the same nonce."""
     library = specification()
-    started_of(library, options, text)
     run = challenged(library, options)
     record = read_back(run, library)
     faults = [f"replay: {one}" for one in refusals(run, record, options, artifact, artifact_named(text))]
@@ -162,6 +165,7 @@ def _print(
     artifact: Artifact | None,
     faults: Sequence[str],
     gone: Mapping[str, str],
+    replayed: str,
 ) -> None:
     for fault in faults:
         say(f"NOT VALID: {one_line(fault)}")
@@ -177,6 +181,7 @@ def _print(
         ("result", str(statement.scope.get("sentence", ""))),
         ("started", str(statement.started)),
         ("sandbox", statement.sandbox),
+        *([("replay", replayed)] if replayed else []),
         ("crash", statement.scope["crash"]),
         ("issued", statement.issued.isoformat()),
         ("signed by", f"{signer.id} {' '.join(names)}".strip()),

@@ -184,6 +184,8 @@ def test_a_replay_repeats_the_challenge(desk: Desk, capsys: Capture, monkeypatch
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     artifact = ["--artifact", str(desk.folder / "sampler"), "--replay"]
     assert desk.verify("acme.zip", *artifact, "--backend", "reference") == 0
+    said = capsys.readouterr().out
+    assert "replay      NOT ESTABLISHED: the command names nothing in the artifact; sandbox none" in said
     assert desk.options is not None
     assert (desk.options.seed, desk.options.challenge) == (NONCE, True)
     capsys.readouterr()
@@ -257,12 +259,17 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
         (("--backend", "no-such-program"), "T001"),
         (("--backend", "true"), "T002"),
         (("--bundle", "/gone/x.zip"), "T011"),
+        (("--artifact", ""), "T006 invalid value for '--artifact': a path is empty"),
+        (("--output", "same", "--bundle", "./same"), "T006 --output and --bundle name one file"),
+        (("--bundle", "ARTIFACT/x.zip"), "T011 it would be in the artifact"),
+        (("--artifact", "ARTIFACT/.."), "T020 the private key is in the artifact"),
     ],
 )
 def test_what_cannot_be_certified_is_no_judgement(
     more: tuple[str, ...], said: str, desk: Desk, capsys: Capture
 ) -> None:
     before = desk.written
+    more = tuple(one.replace("ARTIFACT", str(desk.folder / "sampler")) for one in more)
     assert desk.certify(*more, name="no") == 2
     assert said in capsys.readouterr().err
     assert desk.written == before
@@ -273,6 +280,28 @@ def test_a_certificate_is_never_overwritten(desk: Desk, capsys: Capture) -> None
     assert desk.certify() == 2
     assert "T005 the file is in the way" in capsys.readouterr().err
     assert (desk.folder / "acme.intoto.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("late", ["late.intoto.json", "late.zip"])
+def test_a_file_that_appears_during_the_run_is_not_overwritten_and_nothing_is_written_beside_it(
+    late: str, desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(library: Any, options: RunOptions) -> RunResult:
+        (desk.folder / late).write_text("precious")
+        assert desk.run is not None
+        return desk.run
+
+    monkeypatch.setattr(certify_module, "challenged", slow)
+    before = desk.written
+    try:
+        assert desk.run is not None
+        more = ("--nonce", desk.run.seed, "--bundle", str(desk.folder / "late.zip"))
+        assert desk.certify(*more, name="late") == 2
+        assert "T011 cannot be written" in capsys.readouterr().err
+        assert (desk.folder / late).read_text() == "precious"
+        assert desk.written == {*before, late}
+    finally:
+        (desk.folder / late).unlink()
 
 
 # -- why a run is not certified

@@ -45,6 +45,33 @@ def test_a_usage_error_has_a_code_and_is_no_judgement(
     assert said.endswith(f"\n    hint: `{command} --help` says what it takes\n")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--output="],
+        ["run", "--suite", ""],
+        ["init", ""],
+        ["keys", "new", ""],
+        ["report", "show", ""],
+        ["verify", "x", "--artifact", ""],
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such is what a shell makes of a variable that is not set."""
+    monkeypatch.chdir(tmp_path)
+    assert main.status_of(arguments) == 2
+    assert "a path is empty; is a variable of the shell not set?" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("prefix", [".", "..", "/"])
+def test_keys_need_names(prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.status_of(["keys", "new", prefix]) == 2
+    assert f"T006 {prefix!r} is a folder" in capsys.readouterr().err
+
+
 def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def fail(*_: object, **__: object) -> None:
         raise error

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,41 @@ def test_bundled_backends_start_from_their_own_code_alone(name: str) -> None:
     one = started(name, True)
     assert one.hello().operators
     one.kill()
+
+
+@pytest.mark.parametrize("way", ["{}/other", "../other", "linked", "../there"])
+def test_the_vectors_are_covered_by_whatever_path_their_folder_is_shown(way: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(LAYOUT.vectors / "data", other / "suite" / "vectors" / "data")
+    (other / ".git").mkdir()
+    (other / ".git" / "packed").write_text("vectors as well")
+    (tmp_path / "here" / "linked").symlink_to("../other")
+    (tmp_path / "there").symlink_to("other")
+    place = way.format(tmp_path)
+    look = f"[sorted(os.listdir({place!r} + name)) for name in ('', '/suite/vectors', '/.git')]"
+    command = hostile(f"tried(lambda: {look})").replace("hostile.py", f"{place}/hostile.py")
+    Path("hostile.py").rename(other / "hostile.py")
+    boxed = Sandbox(replace(LAYOUT, root=other / "suite"), run_folder()).command(resolve(command, SHIPPED))
+    one = Process(boxed.arguments, DIALECTS["json"], 20.0, boxed.environment)
+    try:
+        assert one.hello().version == "[['.git', 'hostile.py', 'suite'], [], []]"
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize("named", ["acme.key", "link.key"])
+def test_a_backend_cannot_read_the_key_that_will_sign_its_certificate(named: str) -> None:
+    """It could sign what it likes with it, or put it into its version, which everybody reads."""
+    Path("acme.key").write_text("private")
+    Path("link.key").symlink_to("acme.key")
+    command = resolve(hostile("tried(lambda: open('acme.key').read())"), SHIPPED)
+    for secret, read in (((), "private"), ((Path(named),), "PermissionError")):
+        boxed = Sandbox(LAYOUT, run_folder(), secret=secret).command(command)
+        one = Process(boxed.arguments, DIALECTS["json"], 20.0, boxed.environment)
+        try:
+            assert one.hello().version == read
+        finally:
+            one.kill()
 
 
 @pytest.mark.usefixtures("no_diagnosis")

@@ -36,6 +36,7 @@ class RunOptions:
     shuffle: str = ""
     sandbox: str = "none"
     readable: tuple[Path, ...] = ()  # what a sandboxed backend may read besides its own files
+    secret: tuple[Path, ...] = ()  # files that a sandboxed backend must not read
     reference: str = ""  # empty: the suite's
     require: tuple[str, ...] = ()  # operators and machines that must be declared
     crash: bool = False

@@ -363,7 +363,7 @@ def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
     command = resolve(options.backend, suite, options.wire, options.same_process)
     if options.sandbox == "none":
         return command
-    return Sandbox(suite, run_folder(), options.readable).command(command)
+    return Sandbox(suite, run_folder(), options.readable, options.secret).command(command)
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Client:

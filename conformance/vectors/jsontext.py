@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +47,21 @@ def write_whole(file: Path, content: str | bytes) -> None:
     except BaseException:
         with suppress(OSError):
             made.unlink()
+        raise
+
+
+def write_new(files: Mapping[Path, bytes]) -> None:
+    """Write all of some files, or none where one is there already or cannot be written. Raises OSError."""
+    made: list[Path] = []
+    try:
+        for file, data in files.items():
+            file.open("xb").close()
+            made.append(file)
+            write_whole(file, data)
+    except BaseException:
+        for file in made:
+            with suppress(OSError):
+                file.unlink()
         raise
 
 

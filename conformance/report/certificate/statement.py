@@ -143,7 +143,7 @@ def sha256(data: bytes) -> str:
 def read_statement(payload: bytes, place: str, schema: Path) -> Statement:
     """The statement in a payload, which has the form of `schema`; raises Unreadable.
 
-    Where annotations have a digest, it must be theirs.
+    Its bytes must be those that `encode_statement` writes, so that no part of it says what another does not.
     """
     import jsonschema
 
@@ -169,12 +169,10 @@ def read_statement(payload: bytes, place: str, schema: Path) -> Statement:
         _require_whole(name in digests, place, f"the configuration has no digest of {name!r}")
     statement = Statement(artifact, digests, annotations)
     try:
-        whole = _is_whole(statement) and all(
-            digests[name] == _resource(name, body)["digest"]["sha256"] for name, body in annotations.items()
-        )
+        whole = _is_whole(statement) and encode_statement(artifact, {**digests, **annotations}) == payload
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Unreadable(place, f"the statement lacks something: {error!r:.120}") from None
-    _require_whole(whole, place, "the annotations of the statement do not fit each other")
+    _require_whole(whole, place, "the parts of the statement do not fit each other")
     return statement
 
 
