@@ -238,7 +238,7 @@ def command(
     files = {RECORD: data, INDEX: index_of(library.suite)}
     if not reproducible:
         files[OBSERVATIONS] = observations_text(observations_of(run.observations, record)).encode()
-    payload = statement_of(record, files, library.suite, after, now or datetime.now(UTC), started)
+    payload = statement_of(record, files, library.suite, after, now or datetime.now(UTC), started, nonce is None)
     files[CERTIFICATE] = encode_envelope(signed(payload, key))
     written = {output: files[CERTIFICATE], **({} if bundle is None else {bundle: pack(files)})}
     with writing(f"--output {str(output)!r}", "name a new file in a writable folder"):

@@ -19,6 +19,7 @@ from conformance.report.certificate.keys import PublicKey, read_public
 from conformance.report.certificate.statement import (
     HARNESS,
     JUDGED,
+    NONCES,
     SCHEMA,
     VECTORS,
     Statement,
@@ -183,6 +184,7 @@ def _print(
         ("sandbox", statement.sandbox),
         *([("replay", replayed)] if replayed else []),
         ("crash", statement.scope["crash"]),
+        ("nonce", "fresh" if statement.chosen == NONCES[-1] else "given: it may have been known before the run"),
         ("issued", statement.issued.isoformat()),
         ("signed by", f"{signer.id} {' '.join(names)}".strip()),
         ("certificate", evidence.id),

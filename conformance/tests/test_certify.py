@@ -236,6 +236,10 @@ def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_jud
     assert desk.certify(name="boxed", sandbox="bwrap") == 2
     assert "T021 no file of it is readable in the backend's sandbox" in capsys.readouterr().err
     assert desk.certify("--sandbox-read", sampler, name="boxed", sandbox="bwrap") == 0
+    assert desk.verify("boxed.intoto.json", "--time", NOON) == 0
+    assert "nonce       fresh\n" in capsys.readouterr().out
+    assert desk.verify("acme.intoto.json", "--time", NOON) == 0
+    assert "nonce       given: it may have been known before the run\n" in capsys.readouterr().out
     assert configuration(desk, "boxed")["sandbox"]["annotations"]["kind"] == "bwrap"
     assert configuration(desk, "boxed")["scope"]["annotations"]["started"] == {"how": "not established"}
 

@@ -96,6 +96,8 @@ def test_a_policy_says_who_may_certify_what(acme: Certifier, tmp_path: Path, cap
         ("crash: kill", "the policy requires the crash level kill, the certificate has not tried"),
         ("started: not established", ""),
         ("started: named", "the policy requires the start named, the certificate has not established"),
+        ("nonce: given", ""),
+        ("nonce: fresh", "the policy requires the nonce fresh, the certificate has given"),
         ("maximum_age_days: 30", ""),
     ],
 )

@@ -34,6 +34,7 @@ SCOPE, ENVIRONMENT, CONTRACTS, NONCE, SANDBOX = "scope", "environment", "contrac
 RECORD, OBSERVATIONS, INDEX, JUDGED = "record.json", "observations.json", "vectors-index.json", "judged"
 HARNESS, VECTORS, MUTANTS, MATRIX = "harness", "vectors", "mutants", "kill-matrix"
 SANDBOXES: Final = ("none", "bwrap")  # the safer one last
+NONCES: Final = ("given", "fresh")  # who chose it: the certifier, or chance
 _NONCE_BYTES: Final = 32
 # Where no operator has a workload, a crash can do no harm.
 CRASH_LEVELS: Final = ("not tried", "unknown", "none", "kill", "ext4", "posix", "no workload")
@@ -66,6 +67,11 @@ class Statement:
     def nonce(self) -> str:
         """The 32 bytes, in hex, that the challenge was made from."""
         return str(self.annotations[NONCE]["hex"])
+
+    @property
+    def chosen(self) -> str:
+        """How the nonce was chosen: one of NONCES. A given one may have been known before the run."""
+        return str(self.annotations[NONCE].get("chosen", NONCES[0]))
 
     @property
     def sandbox(self) -> str:
@@ -183,6 +189,7 @@ def _is_whole(statement: Statement) -> bool:
         len(bytes.fromhex(statement.nonce)) == _NONCE_BYTES
         and statement.issued.year > 1
         and statement.sandbox in SANDBOXES
+        and statement.chosen in NONCES
         and scope["profile"] in PROFILES
         and scope["crash"] in CRASH_LEVELS
         and scope["backend"]["wire"] in DIALECTS
@@ -236,8 +243,11 @@ def statement_of(
     artifact: Artifact,
     now: datetime,
     started: StartedArtifact | None = None,
+    fresh: bool = False,
 ) -> bytes:
     """The bytes of the statement about a certified run; `files` are those of the evidence, by name.
+
+    `fresh` says that the nonce was chosen for this run by chance.
 
     Without observations among the files, the statement says nothing of the machine either, so that the same run gives
     the same bytes on every machine.
@@ -260,7 +270,7 @@ def statement_of(
         SCOPE: scope,
         ENVIRONMENT: {**machine, "issued": now.isoformat(timespec="seconds")},
         CONTRACTS: dict(record["contracts"]),
-        NONCE: {"hex": record["seed"]},
+        NONCE: {"hex": record["seed"], **({"chosen": NONCES[-1]} if fresh else {})},
         SANDBOX: {"kind": record["backend"]["sandbox"], **said},
         JUDGED: judged_digest(record),
         HARNESS: harness_digest(),

@@ -18,6 +18,7 @@ from conformance.report.certificate.keys import PublicKey, public_from
 from conformance.report.certificate.statement import (
     CRASH_LEVELS,
     INDEX,
+    NONCES,
     OBSERVATIONS,
     RECORD,
     SANDBOXES,
@@ -55,6 +56,7 @@ class Policy:
     sandbox: str = SANDBOXES[0]  # at least
     crash: str = CRASH_LEVELS[0]  # at least
     started: str = STARTED[0]  # at least
+    nonce: str = NONCES[0]  # at least
     maximum_age: timedelta | None = None
     revoked_keys: frozenset[str] = frozenset()
     revoked_certificates: frozenset[str] = frozenset()
@@ -85,6 +87,7 @@ class Policy:
             ("sandbox", self.sandbox, statement.sandbox, SANDBOXES),
             ("crash level", self.crash, statement.scope["crash"], CRASH_LEVELS),
             ("start", self.started, statement.started.how, STARTED),
+            ("nonce", self.nonce, statement.chosen, NONCES),
         ):
             if found not in order or order.index(found) < order.index(wanted):
                 yield f"the policy requires the {what} {wanted}, the certificate has {found}"
@@ -113,7 +116,7 @@ def read_policy(file: Path, schema: Path) -> Policy:
     return Policy(
         authorities,
         tuple(required.get("operators", ())),
-        **{name: required[name] for name in ("profile", "sandbox", "crash", "started") if name in required},
+        **{name: required[name] for name in ("profile", "sandbox", "crash", "started", "nonce") if name in required},
         maximum_age=None if days is None else timedelta(days=days),
         revoked_keys=frozenset(revoked.get("keys", ())),
         revoked_certificates=frozenset(revoked.get("certificates", ())),
