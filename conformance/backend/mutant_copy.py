@@ -15,7 +15,7 @@ from typing import Final
 
 from conformance.backend.guardian import guardian
 from conformance.contract.family import Mutant
-from conformance.contract.library import load_library
+from conformance.contract.library import Library, load_library
 from conformance.contract.suite import Suite
 
 _NOT_APPLIED, _NOT_BUILT = 3, 1  # exit statuses of a mutant that cannot run; it says why on stderr
@@ -51,7 +51,8 @@ def mutant_copy(suite: Suite, id_: str) -> Path:
         return {name for name in names if name in _SKIPPED or Path(place, name) in private}
 
     shutil.copytree(suite.root / suite.mutants.folder, folder, ignore=skipped, dirs_exist_ok=True, symlinks=True)
-    _patch(mutant, folder)
+    for file, content in patched(mutant, folder).items():
+        file.write_bytes(content)
     if suite.mutants.build:
         _build(suite, copy)
     with suppress(OSError):  # another thread was faster
@@ -83,16 +84,38 @@ def copy_digest(suite: Suite, id_: str) -> str:
     return total.hexdigest()
 
 
-def _patch(mutant: Mutant, folder: Path) -> None:
+def patched(mutant: Mutant, folder: Path) -> dict[Path, bytes]:
+    """The content of the files of the reference that a mutant changes; raises UnusableMutant."""
+    made: dict[Path, bytes] = {}
     for patch in mutant.patches:
         file = folder / patch.file
         if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
             raise UnusableMutant(f"{patch.file}: there is no such file in the folder of the reference")
         # As bytes, so that the ends of lines stay as they are.
-        content, find = file.read_bytes(), patch.find.encode()
+        content, find = made[file] if file in made else file.read_bytes(), patch.find.encode()
         if (count := content.count(find)) != 1:
             raise UnusableMutant(f"{patch.file}: the text to replace is there {count} times, not once: {patch.find!r}")
-        file.write_bytes(content.replace(find, patch.replace.encode()))
+        made[file] = content.replace(find, patch.replace.encode())
+    return made
+
+
+def patched_files(library: Library) -> list[str]:
+    """The files of the suite that its mutants change, where they are patches of a folder of it."""
+    folder = library.suite.mutants.folder
+    return sorted({f"{folder}/{one.file}" for mutant in library.mutants.values() for one in mutant.patches if folder})
+
+
+def unusable_mutants(library: Library) -> dict[str, str]:
+    """The mutants whose patches do not apply to the folder of the reference, each with the reason."""
+    found = {}
+    for id_, mutant in library.mutants.items() if library.suite.mutants.folder else ():
+        try:
+            patched(mutant, library.suite.root / library.suite.mutants.folder)
+        except UnusableMutant as error:
+            found[id_] = str(error)
+        except OSError as error:
+            found[id_] = f"{error.filename}: {error.strerror}"
+    return found
 
 
 def _build(suite: Suite, copy: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from conformance.backend.mutant_copy import unusable_mutants
 from conformance.cli.console import CommandError, say, writing
 from conformance.cli.lint_outcome import LintResult, outcome_of
 from conformance.cli.progress import shown_progress
@@ -95,6 +96,7 @@ def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintRe
     subject = subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
     governed = findings_of(governance(library, corpus, read_lock(library.suite)))  # of the corpus and the versions
     with shown_progress("lint") as progress:
+        subject = replace(subject, unusable=unusable_mutants(library) if with_evidence else {})
         progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
         found = tuple(sorted({*lint(replace(subject, step=progress.step)), *governed}))
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet

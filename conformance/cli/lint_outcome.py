@@ -65,12 +65,14 @@ def _sources_digest(library: Library, corpus: Corpus, with_evidence: bool) -> st
     if not contracts or not cases:
         return ""
     root = library.suite.root
-    names = open_cache().get("documents", contracts)
+    named_by = digest_of_texts([contracts, library.suite.mutants.folder])
+    names = open_cache().get("documents", named_by)
     if names is MISSING:
+        from conformance.backend.mutant_copy import patched_files
         from conformance.lint.requirements import named_documents
 
-        names = named_documents(library)
-        open_cache().put("documents", contracts, names)
+        names = [*named_documents(library), *patched_files(library)]
+        open_cache().put("documents", named_by, names)
     matrix = library.suite.reports / MATRIX_FILE if with_evidence else None
     lock = library.suite.spec / "contracts.lock"
     texts = [contracts, cases, _content(lock), str((root / "conformance" / "tests").is_dir()), _content(matrix)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from conformance.contract.suggest import close_to
+from conformance.contract.suggest import close_to, look_alike, typed
 from conformance.contract.syntax import Node, parse
 
 _PLACE: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
@@ -236,7 +236,7 @@ def _nodes(node: Node) -> Iterator[Node]:
     yield node
 
 
-def _syntax(text: str, said: str, at: int) -> tuple[str, str, int]:
+def _syntax(text: str, error: str, at: int) -> tuple[str, str, int]:
     """An expression that cannot be read: the message, the fix, and how far before the reported place the mistake is."""
     word = re.match(r"\w+", text[at:])
     before = re.search(r"(\w+)\s*\Z", text[:at])
@@ -255,6 +255,8 @@ def _syntax(text: str, said: str, at: int) -> tuple[str, str, int]:
         return "`=>` is no operator", "write a comma: list.all(x, x > 3u)", shift
     if signs in _SIGNS:
         return f"`{signs}` is no operator", f"write {_SIGNS[signs]}", shift
+    if said := look_alike(text[at : at + 1]):
+        return said, f"write {typed(text[at])}", 0
     if text[at : at + 1] in _SIGNS:
         return f"`{text[at]}` is no operator", f"write {_SIGNS[text[at]]}", 0
     if text[at : at + 1] in ("'", '"'):
@@ -262,7 +264,7 @@ def _syntax(text: str, said: str, at: int) -> tuple[str, str, int]:
     if text.count("(") != text.count(")"):
         more = "(" if text.count("(") > text.count(")") else ")"
         return f"there is one {more} too many", "close every bracket once", 0
-    if at >= len(text.rstrip()) or "at '<EOF>'" in said or "input '<EOF>'" in said:
+    if at >= len(text.rstrip()) or "at '<EOF>'" in error or "input '<EOF>'" in error:
         return "the expression ends too early", "add what is missing at its end", 0
     return f"{text[at : at + 12].strip()!r} cannot be read here", "docs/language.md, Expressions, has the operators", 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,7 +36,7 @@ from conformance.contract.lazy import DeferredMapping, LazyMapping
 from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.reader import Reader, Snapshot
+from conformance.contract.reader import YAML, Reader, Snapshot
 from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.suggest import nearest
 from conformance.contract.suite import Suite
@@ -53,6 +54,7 @@ _ROWS: Final[Mapping[str, Callable[[Source, str], Iterable[tuple[str, Any]]]]] =
     "laws": lambda source, _: ((one.name, one) for one in laws_from(source)),
     "sequences": lambda source, _: ((one.name, one) for one in sequences_from(source)),
 }
+_CONTRACT: Final = re.compile(rb"^(?:contract|machine):", re.MULTILINE)
 _FAMILY_FILES: Final = (*(f"{name}.yaml" for name in (*_PAGES, *_ROWS)), SHARED)
 
 
@@ -188,12 +190,18 @@ class _Loader:
         """The YAML files that are where nothing reads them."""
         read = {f"{folder.name}/{file.name}" for folder in folders for file in folder.glob("*.yaml")}
         for name in sorted(self.reader.snapshot.files.keys() - read - {"types.yaml", "errors.yaml"}):
-            if name.endswith((".yaml", ".yml")) and not name.startswith(".") and "/." not in name:
-                place, hint = (
-                    Position(self.suite.path_text(self.spec / name), 1, 1),
-                    "a contract is spec/FAMILY/NAME.yaml",
-                )
-                yield Problem(place, "C006", "nothing reads this file", hint)
+            hidden = name.startswith(".") or "/." in name
+            deep = name.count("/") > 1  # such as the data of an operator
+            if name.endswith(YAML) and not hidden and (not deep or self.is_meant(name)):
+                place = Position(self.suite.path_text(self.spec / name), 1, 1)
+                yield Problem(place, "C006", "nothing reads this file", "a contract is spec/FAMILY/NAME.yaml")
+
+    def is_meant(self, name: str) -> bool:
+        """Whether a file says by its name or its first words that it is a contract or belongs to one."""
+        file = name.rpartition("/")[2]
+        if file in _FAMILY_FILES or file.endswith(ENDING):
+            return True
+        return _CONTRACT.search(self.reader.snapshot.files[name]) is not None
 
     def families(self) -> list[Path]:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")

@@ -20,6 +20,7 @@ from conformance.contract.source import MalformedContract, Position, Problem, So
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import schema_folder
 
+YAML: Final = (".yaml", ".yml")
 _COLUMNS = 7  # of a row: its parent; file, line and column of the value; the same of the key; line 0 for none
 _Positions = dict[ValuePath, Position]
 
@@ -78,7 +79,9 @@ def _positions(files: list[str], steps: list[str | int], table: bytes) -> tuple[
 
 
 class Snapshot:
-    """The content of every file in a folder and in the folders in it, by path; empty where one cannot be read.
+    """The content of every file in a folder and in the folders in it, and of YAML files further below, by path.
+
+    It is empty where one cannot be read.
 
     A command reads from here what was there when it began, even if a file changes meanwhile.
     """
@@ -110,6 +113,8 @@ def _files(folder: Path) -> Iterator[Path]:
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from (inner for inner in entry.iterdir() if not inner.is_dir())
+            # Nothing reads them, but whoever wrote a contract there is told so.
+            yield from (one for one in entry.glob("*/**/*") if one.suffix in YAML and one.is_file())
         else:
             yield entry
 

@@ -16,7 +16,7 @@ from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry, Resource
 
 from conformance.contract.source import Problem, Source, ValuePath
-from conformance.contract.suggest import close_to, fitting
+from conformance.contract.suggest import close_to, fitting, look_alike, typed
 
 
 def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -235,6 +235,8 @@ _PYTHON: Final[tuple[tuple[str, Any], ...]] = (
 def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
     """What is wrong and the fix, by the kind of the violation."""
     value, schema, wanted = error.instance, error.schema, error.validator_value
+    if isinstance(value, str) and (said := look_alike(value)):
+        return f"{where} is {value!r:.60}, and {said}", f"write {typed(value)}"
     title = schema.get("title", "") if isinstance(schema, dict) else ""
     example = f"for example: {_example(schema)}" if isinstance(schema, dict) and "examples" in schema else ""
     match error.validator:

@@ -12,6 +12,8 @@ from typing import Any, Final, TypeVar
 
 import yaml
 
+from conformance.contract.suggest import look_alike, typed
+
 ValuePath = tuple[str | int, ...]
 
 
@@ -132,6 +134,30 @@ def read(file: Path, shown_as: str | None = None) -> Source:
 
 def parse(text: str, name: str) -> Source:
     """Parse YAML text under the file name `name`; raises MalformedContract."""
+    try:
+        return _parsed(text, name)
+    except MalformedContract as error:
+        raise _look_alike(text, name, error.problems[0].position) or error from None
+
+
+def _look_alike(text: str, name: str, wrong: Position) -> MalformedContract | None:
+    """What a dash, a quote or the like near a mistake breaks, if the mistake is gone once it is typed."""
+    lines = text.split("\n")
+    for k in range(max(wrong.line - 3, 0), min(wrong.line + 1, len(lines))):
+        if (plain := typed(lines[k])) == lines[k]:
+            continue
+        try:
+            _parsed("\n".join([*lines[:k], plain, *lines[k + 1 :]]), name)
+        except MalformedContract as error:
+            if error.problems[0].position.line <= max(wrong.line, k + 1):
+                continue
+        column = next(place for place, sign in enumerate(lines[k], 1) if typed(sign) != sign)
+        message = f"bad YAML: {look_alike(lines[k])}"
+        return _malformed(Position(name, k + 1, column), message, f"write `{plain.strip():.60}`")
+    return None
+
+
+def _parsed(text: str, name: str) -> Source:
     builder = _Builder(name)
     try:
         events = iter(yaml.parse(text, Loader=yaml.CSafeLoader))

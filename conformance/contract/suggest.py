@@ -65,6 +65,30 @@ def type_meant(text: str, known: Collection[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else ""
 
 
+# Signs that a word processor or a web page makes of those that are typed.
+_TYPED: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+        **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
+        "\uff1a": ": ",
+        "\u00d7": "*",
+    }
+)
+
+
+def typed(text: str) -> str:
+    """The text with the signs of a keyboard in place of those that look like them: dashes, quotes, blanks."""
+    return text.translate(_TYPED)
+
+
+def look_alike(text: str) -> str:
+    """A sentence about the first sign that only looks like one of a keyboard; empty where there is none."""
+    sign = next((one for one in text if typed(one) != one), "")
+    return f"{sign!r} (U+{ord(sign):04X}) only looks like {typed(sign).strip() or 'a blank'}" if sign else ""
+
+
 def fitting(value: Any, pattern: str) -> str:
     """A text like `value` that matches a pattern; empty if no usual change of it does."""
     return next((one for one in _changed(str(value)) if re.search(pattern, one)), "")

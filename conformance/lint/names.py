@@ -222,9 +222,21 @@ def _misplaced(subject: LintTarget, contract: Contract, hint: str) -> Iterator[F
             yield position, f"case {case.id} is not named after its operator and group", contract.operator, hint
 
 
-@contract_rule("L109", "names-used", "warning")
-def names_used(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Every base, every let and every named value of a contract is used somewhere."""
+@rule("L109", "names-used", "warning")
+def names_used(subject: LintTarget) -> Iterator[Found]:
+    """Every base, every let and every named value of a contract is used in it, and every law by some contract."""
+    for contract in subject.contracts:
+        for where, message, hint in _unused(subject, contract):
+            yield where, message, contract.operator, hint
+    applied = {use.law for contract in subject.library.contracts.values() for use in contract.laws}
+    for law in subject.library.laws.values():
+        # A law that a contract misspells is what L103 finds.
+        if law.name not in applied and applied <= subject.library.laws.keys():
+            hint = f"add it to the `laws` of a contract, - {{law: {law.name}, requirement: ID}}, or remove it"
+            yield law.position, f"no contract has the law {law.name!r}, so it is never tried", law.name, hint
+
+
+def _unused(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
     named, used = _named_bases(contract, subject), _names_in(contract)
     for name in contract.bases:
         if name not in named:

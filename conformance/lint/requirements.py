@@ -1,4 +1,4 @@
-"""L401, L403 and L411 to L413: requirements are tested, and mutants break them."""
+"""L401, L403 and L411 to L414: requirements are tested, and mutants break them."""
 
 from __future__ import annotations
 
@@ -219,6 +219,14 @@ def reference_only(subject: LintTarget) -> Iterator[Found]:
             message = f"{row.id} is row {marked} that only tests of the reference check"
             hint = f"at most {MOST_REFERENCE_ONLY} may stay: add a check of any backend"
             yield row.position, message, row.id, hint
+
+
+@rule("L414", "patches-apply")
+def patches_apply(subject: LintTarget) -> Iterator[Found]:
+    """The text that a mutant's patch replaces is in its file of the reference exactly once."""
+    hint = "write the text of `find` as it is in `file` now, with enough around it to be there once"
+    for id_, reason in subject.unusable.items():
+        yield subject.library.mutants[id_].position, f"the mutant {id_} cannot be made: {reason}", id_, hint
 
 
 def is_reference_only(row: Requirement) -> bool:

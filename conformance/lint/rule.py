@@ -62,8 +62,8 @@ class LintTarget:
 
     The caller gives what lint cannot import: `known_laws`; `documents`, the text by path of the tests and benchmarks
     that requirements name (None outside a checkout); and `evidence`, by mutant the check strings of what notices it
-    (None without a kill matrix). `only` limits the judgement to these contracts. `step` is called by the rules that
-    judge contract after contract, once for each.
+    (None without a kill matrix); `unusable`, by mutant why a patch does not apply. `only` limits the judgement to these
+    contracts. `step` is called by the rules that judge contract after contract, once for each.
     """
 
     library: Library
@@ -75,6 +75,7 @@ class LintTarget:
     cache: SharedEvaluators = field(repr=False)
     only: frozenset[str] | None = None
     evidence: Mapping[str, frozenset[str]] | None = None
+    unusable: Mapping[str, str] = field(default_factory=dict)
     step: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     @property

@@ -171,4 +171,34 @@ SYNTAX = [
         "C:16:23: C002 requires.0.that is empty, but a text is needed\n"
         "    hint: for example: \"low <= high\"",
     ),
+    (
+        "dash-of-a-word-processor", C, "- group: wrong-bounds", "\u2013 group: wrong-bounds",
+        "C:39:1: C001 bad YAML: '\u2013' (U+2013) only looks like -\n"
+        "    hint: write `- group: wrong-bounds`",
+    ),
+    (
+        "dash-below-its-key", C, "- {id: ordered,", "\u2014 {id: ordered,",
+        "C:16:1: C001 bad YAML: '\u2014' (U+2014) only looks like -\n"
+        "    hint: write `- {id: ordered, that: \"low <= high\", else: CONTRACT_VIOLATIO`",
+    ),
+    (
+        "quotes-of-a-word-processor", C, "\"low <= high\"", "\u201clow <= high\u201d",
+        "C:16:23: C004 '\u201c' (U+201C) only looks like \" in '\u201clow <= high\u201d'\n"
+        "    hint: write \"",
+    ),
+    (
+        "quotes-around-a-colon", C, "why: Bounds that are", "why: \u2018Bounds: that\u2019 are",
+        "C:40:15: C001 bad YAML: a second ': ' in one line\n"
+        "    hint: put the text in quotes: \"...\"",
+    ),
+    (
+        "quotes-around-a-name", C, "contract: Bounds.Clamp_v1", "contract: \u201cBounds.Clamp_v1\u201d",
+        "C:1:11: C002 contract is '\u201cBounds.Clamp_v1\u201d', and '\u201c' (U+201C) only looks like \"\n"
+        "    hint: write \"Bounds.Clamp_v1\"",
+    ),
+    (
+        "minus-of-a-web-page", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: [20, 21, \u221230]}",
+        "C:43:26: C009 ill-typed input low: expected uint64, found '\u221230'\n"
+        "    hint: '\u2212' (U+2212) only looks like -: write -30",
+    ),
 ]

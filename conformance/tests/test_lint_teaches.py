@@ -10,10 +10,11 @@ import pytest
 
 from conformance.cli.main import status_of
 from conformance.tests.counter_spec import COUNTER
+from conformance.tests.late_mistakes import LATE
 from conformance.tests.lint_mistakes import TABLE, C, R
 from conformance.tests.syntax_mistakes import SYNTAX
 
-ROWS = [*TABLE, *SYNTAX]
+ROWS = [*TABLE, *SYNTAX, *LATE]
 
 
 @pytest.fixture
@@ -173,6 +174,8 @@ def test_an_order_of_a_list_by_another_name_is_one_finding(
     [
         ("Text.Cut_v1.yaml", "nothing reads this file\n    hint: a contract is spec/FAMILY/NAME.yaml"),
         ("bounds/Text.Cut_v1.yml", "nothing reads this file\n    hint: a contract is spec/FAMILY/NAME.yaml"),
+        ("bounds/more/Text.Cut_v1.yaml", "nothing reads this file\n    hint: a contract is spec/FAMILY/NAME.yaml"),
+        ("bounds/more/mutants.yaml", "nothing reads this file\n    hint: a contract is spec/FAMILY/NAME.yaml"),
         ("bounds/requirement.yaml", "nothing reads requirement.yaml\n    hint: did you mean requirements?"),
     ],
 )
@@ -180,9 +183,22 @@ def test_a_file_that_nothing_reads_is_found(
     name: str, said: str, new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = shutil.copytree(new_suite, tmp_path / "new")
+    assert status_of(["lint", "--suite", str(folder)]) == 0
+    (folder / "spec" / name).parent.mkdir(exist_ok=True)
     (folder / "spec" / name).write_text(NEW, "utf-8")
     capsys.readouterr()
     assert status_of(["lint", "--suite", str(folder)]) == 2
     found = capsys.readouterr().out
     assert f"spec/{name}:1:1: C006" in found
     assert said in found
+
+
+def test_a_patch_that_an_edit_of_the_reference_breaks_is_found_where_lint_was_clean_before(
+    new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    assert status_of(["lint", "--suite", str(folder)]) == 0
+    reference = folder / "reference" / "operators.py"
+    reference.write_text(reference.read_text("utf-8").replace("if not low <= high:", "if low > high:"), "utf-8")
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    assert "L414 the mutant bounds-not-compared cannot be made" in capsys.readouterr().out

@@ -68,6 +68,11 @@ def axis_cases(expansion: Expansion, questions: Iterable[Question]) -> Iterator[
             yield from (_with(question, asked, name, inputs) for name, inputs in named)
 
 
+def has_axis_case(expansion: Expansion, question: Question) -> bool:
+    """Whether `axis_cases` makes a case of a question; found at the first leaf that has a value."""
+    return "unknown" in expansion.body or next(_lines(expansion, _step(expansion, question)), None) is not None
+
+
 def _step(expansion: Expansion, question: Question) -> QuestionCall:
     calls = question.calls
     name = expansion.body.get("step")

@@ -23,7 +23,7 @@ from conformance.contract.canonical import wire_value
 from conformance.contract.lazy import np
 from conformance.contract.model import Contract
 from conformance.contract.source import Position, Problem, Source, ValuePath
-from conformance.contract.suggest import nearest
+from conformance.contract.suggest import look_alike, nearest, typed
 from conformance.contract.types import (
     HANDLE,
     INTEGER_RANGES,
@@ -311,6 +311,8 @@ class Draft:
         elif type(error.found) in (int, float, bool) and ("hex" in error.expected or "string" in error.expected):
             kind = "a truth value" if isinstance(error.found, bool) else "a number"
             hint = f"put it in quotes; without them YAML reads {kind}"
+        if said := look_alike(str(error.found)):
+            hint = f"{said}: write {typed(str(error.found))}"
         expected = f"expected {wanted}"
         if error.found != "nothing":
             expected += f", found {error.found!r:.80}"

@@ -12,10 +12,10 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.library import Library
-from conformance.contract.model import Contract
+from conformance.contract.model import Contract, Group
 from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suggest import nearest
-from conformance.vectors.axis import axis_cases, limit_cases
+from conformance.vectors.axis import axis_cases, has_axis_case, limit_cases
 from conformance.vectors.case import Question, QuestionCall
 from conformance.vectors.compact import MARK
 from conformance.vectors.draft import Unusable
@@ -37,24 +37,29 @@ def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
                 problems.append(problem)
         problems += expansion.problems
         if not found and not expansion.problems:
-            hint = "no leaf is like those of `leaves`" if "leaves" in group.body else "`where` keeps no combination"
-            problems.append(Problem(group.position, "C012", f"the group {group.name} has no case", hint))
+            problems.append(_no_case(group))
         questions += found
     if problems:
         raise MalformedContract(problems)
     return tuple(questions)
 
 
+def _no_case(group: Group) -> Problem:
+    hint = "no leaf is like those of `leaves`" if "leaves" in group.body else "`where` keeps no combination"
+    return Problem(group.position, "C012", f"the group {group.name} has no case", hint)
+
+
 def expand_words(contract: Contract, codebook: Codebook) -> None:
     """Check the words of every group: raises MalformedContract as `expand` does, without what follows from them.
 
-    Each value of a matrix is tried once, recipes make short values, no axis is walked and no trace is derived.
+    Each value of a matrix is tried once, recipes make short values, no axis is walked and no trace is derived. Only a
+    group that may be left without a case is expanded as `expand` does it, up to its first case.
     """
     problems: list[Problem] = []
     seen: dict[str, Question] = {}
     groups = tuple(replace(group, body=_with_short_recipes(group.body)) for group in contract.groups)
-    contract = replace(contract, bases=_with_short_recipes(contract.bases), groups=groups)
-    for group in contract.groups:
+    whole, contract = contract, replace(contract, bases=_with_short_recipes(contract.bases), groups=groups)
+    for group, whole_group in zip(contract.groups, whole.groups, strict=True):
         expansion = Expansion(contract, group, codebook, each_once=True)
         if "derive" in expansion.body:
             check_words(expansion)
@@ -66,9 +71,22 @@ def expand_words(contract: Contract, codebook: Codebook) -> None:
             found = []
             problems.append(error.problem)
         twice = [problem for one in found if (problem := _twice(one, seen)) is not None]
-        problems += [*expansion.problems, *(list(_values_twice(expansion)) or twice)]
+        noted = [*expansion.problems, *(list(_values_twice(expansion)) or twice)]
+        if not noted and (not found or {"leaves", "except"} & group.body.keys()):
+            noted = list(_first_case_missing(Expansion(whole, whole_group, codebook)))
+        problems += noted
     if problems:
         raise MalformedContract(problems)
+
+
+def _first_case_missing(expansion: Expansion) -> Iterator[Problem]:
+    """What leaves a group without a case; nothing where it has one."""
+    with expansion.noting():
+        along = "axis" in expansion.body
+        has_case = any(not along or has_axis_case(expansion, one) for one in _questions_of(expansion))
+        if not has_case and not expansion.problems:
+            yield _no_case(expansion.group)
+    yield from expansion.problems
 
 
 def _values_twice(expansion: Expansion) -> Iterator[Problem]:

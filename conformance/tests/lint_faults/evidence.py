@@ -21,6 +21,8 @@ def evidence_faults(subject: LintTarget) -> Iterator[Fault]:
             text = check_text(contract, kind, name)
             if kind in ("guard", "refuses", "ensures", "invariant"):
                 yield Fault("L411", f"{text} broken by no mutant", partial(_without, subject, [text]))
+    for id_ in subject.library.mutants:
+        yield Fault("L414", f"{id_} without its text", partial(replace, subject, unusable={id_: "it is there 0 times"}))
     for family, page in subject.library.requirements.items():
         for k, row in enumerate(page.requirements):
             if row.kind in KINDS and row.checks and not row.reference_only:

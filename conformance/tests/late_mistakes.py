@@ -1,0 +1,55 @@
+"""The rows of the measured table for mistakes that would else show only in `build`, `run` or `mutants`."""
+
+from __future__ import annotations
+
+from conformance.tests.lint_mistakes import C
+
+L = "spec/bounds/laws.yaml"
+M = "spec/bounds/mutants.yaml"
+UNUSED = "- {law: never-used, sentence: Nothing uses this law., calls: [Bounds.Clamp_v1], parameters: [value]}\n"
+
+LATE = [
+    (
+        "where-keeps-nothing", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: [20, 21, 30]}\n  where: \"low < 3u\"",
+        "C:39:3: C012 the group wrong-bounds has no case\n"
+        "    hint: `where` keeps no combination",
+    ),
+    (
+        "leaf-of-no-input", C, "axis: representation", "axis: representation\n  leaves: [nothing]",
+        "C:44:3: C012 the group representation has no case\n"
+        "    hint: no leaf is like those of `leaves`",
+    ),
+    (
+        "entry-of-no-tree", C, "matrix: {low: [20, 21, 30]}",
+        "trace:\n  - {tree: {pin: {a.txt: {sha: \"00\", size: 1}}}}",
+        "C:44:27: C002 unknown key 'sha' in vectors.1.trace.0.tree.pin.a.txt\n"
+        "    hint: did you mean sha256?",
+    ),
+    (
+        "kind-of-no-entry", C, "matrix: {low: [20, 21, 30]}", "trace:\n  - {tree: {pin: {a: folder}}}",
+        "C:44:22: C002 vectors.1.trace.0.tree.pin.a is 'folder', but dir, absent or special is expected\n"
+        "    hint: docs/language.md explains the keys",
+    ),
+    (
+        "parameter-that-is-a-map", C, "law: clamping-twice,", "law: clamping-twice, over: {value: {from: 1}},",
+        "C:28:39: C002 laws.0.over.value is a map {\"from\": 1}, but a list or a text or true or false or a n"
+        "umber is expected\n"
+        "    hint: begin each entry of the list with `- `",
+    ),
+    (
+        "parameter-without-values", C, "law: clamping-twice,", "law: clamping-twice, over: {value: []},",
+        "C:28:39: C002 laws.0.over.value is empty, but at least one entry is needed\n"
+        "    hint: add an entry, or remove the key",
+    ),
+    (
+        "law-that-nothing-uses", L, "laws:\n", f"laws:\n{UNUSED}",
+        f"{L}:3:3: L109 no contract has the law 'never-used', so it is never tried\n"
+        "    hint: add it to the `laws` of a contract, - {law: never-used, requirement: ID}, or remove it",
+    ),
+    (
+        "patch-of-text-that-is-gone", M, "find: \"if not low <= high:\"", "find: \"if not low < high:\"",
+        f"{M}:6:3: L414 the mutant bounds-not-compared cannot be made: operators.py: the text to replace is th"
+        "ere 0 times, not once: 'if not low < high:'\n"
+        "    hint: write the text of `find` as it is in `file` now, with enough around it to be there once",
+    ),
+]
