@@ -17,6 +17,7 @@ from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import timeout_option, wire_option
 from conformance.cli.suite import specification
 from conformance.codec.codebook import Codebook, codebook_of
+from conformance.contract.wording import counted
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
 from conformance.trial.crash.report import CrashReport, StateCounts, listing
@@ -95,12 +96,12 @@ def _try_plan(plan: CrashWorkload, codebook: Codebook, options: CrashOptions) ->
 def report_lines(report: CrashReport, most: int) -> Iterator[str]:
     """A report for people."""
     yield f"{report.workload} ({report.backend}): {report.why}"
-    yield f"  {len(report.operations)} operations, {len(report.answers)} answers"
+    yield f"  {counted(len(report.operations), 'operation')}, {counted(len(report.answers), 'answer')}"
     for model, tally in report.states.items():
         yield f"  {model!s:<6} {_counted(tally)}"
     if report.recoveries:
         harshest = report.recovery_states[max(report.recovery_states)]
-        yield f"  {report.recoveries} recoveries interrupted in their turn: {_counted(harshest)}"
+        yield f"  {counted(report.recoveries, 'recovery')} interrupted in turn: {_counted(harshest)}"
     for sweep in report.sweeps:
         yield f"  {sweep.name} sweep: {sweep.reached} of {sweep.runs} {sweep.what}, {len(sweep.findings)} bad"
         yield from (f"    {finding}" for finding in sweep.findings[:most])
@@ -121,7 +122,8 @@ def verdict_line(report: CrashReport) -> str:
 
 def _counted(tally: StateCounts) -> str:
     why = ", ".join(f"{count} {damage}" for damage, count in sorted(tally.bad.items()))
-    return f"{tally.bad_count} bad of {tally.tried} states tried, of {tally.total}{f': {why}' if why else ''}"
+    tried = f"{tally.bad_count} bad of {counted(tally.tried, 'state')} tried, of {tally.total}"
+    return f"{tried}: {why}" if why else tried
 
 
 def as_json(report: CrashReport) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract
+from conformance.contract.wording import counted
 from conformance.lint.catalogue import RULES, lint, told_once
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
 from conformance.lint.governance import lock_current
@@ -43,7 +44,8 @@ def show_findings(format_: str) -> int:
     found = outcome.findings
     say(_formatted(found, format_), nl=False)
     if format_ == "text":
-        say(f"{len(found)} findings in {outcome.contracts} contracts and {outcome.cases} cases")
+        judged = f"{counted(outcome.contracts, 'contract')} and {counted(outcome.cases, 'case')}"
+        say(f"{counted(len(found), 'finding')} in {judged}")
     if not outcome.evidence:
         say("warning: no kill matrix says what the mutants break; run `tally mutants --write`", err=True)
     return BAD if found else FINE

@@ -13,6 +13,7 @@ from conformance.contract.cache import MISSING, digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.source import Position
+from conformance.contract.wording import counted
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.vectors.corpus import Corpus
 
@@ -54,7 +55,7 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
     if found := outcome_of(library, corpus, with_evidence=False).findings:
         from conformance.lint.output import as_text
 
-        message = f"lint has {len(found)} findings in the contracts, so there is no judgement"
+        message = f"lint has {counted(len(found), 'finding')} in the contracts, so there is no judgement"
         hint = "run `tally lint`; --profile quick runs the vectors without lint"
         raise CommandError("spec", "T010", message, hint, extra=as_text(found[:5]))
 

@@ -22,6 +22,7 @@ from conformance import __version__
 from conformance.cli.console import CommandError, nearest, opened_outlets, say, split_error, tell
 from conformance.cli.progress import Interrupted
 from conformance.cli.suite import offer_suite
+from conformance.contract.wording import counted
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout wins over packaged data, as for the suite itself
@@ -222,8 +223,7 @@ def _unforeseen(error: Exception) -> int:
         return NO_JUDGEMENT
     if isinstance(error, MalformedContract):
         say(str(error), err=True)
-        count = len(error.problems)
-        say(f"{count} problem{'s' * (count != 1)}: nothing was judged or written", err=True)
+        say(f"{counted(len(error.problems), 'problem')}: nothing was judged or written", err=True)
         return NO_JUDGEMENT
     if isinstance(error, OSError) and error.filename is not None and error.errno in _CLOSED:
         message, hint = f"cannot be used: {error.strerror}", "make room, or give access"

@@ -14,6 +14,7 @@ from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library
+from conformance.contract.wording import counted
 from conformance.trial.committed_reports import DISTORTIONS_FILE, FLOOR_FILE, MATRIX_FILE, UnreadableReport
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.strace import NotRun
@@ -97,7 +98,8 @@ def judge_solos(ids: Sequence[str]) -> int:
         say(f"{one.id}  dies with {one.operator} alone  {one.case}")
     for one in listed:
         say(f"{one.id}  needs more than one operator: {library.mutants[one.id].solo}")
-    say(f"{len(found)} mutants: {len(alone)} die with one operator declared alone, {len(listed)} give a reason why not")
+    told = f"{len(alone)} killed with one operator declared alone, {len(listed)} with a reason why not"
+    say(f"{counted(len(found), 'mutant')}: {told}")
     bad = list(solo_problems(found, library.mutants))
     for sentence in bad:
         say(f"red: {sentence}")
@@ -118,9 +120,10 @@ def _matrix_lines(matrix: KillMatrix, asked: Sequence[str], verbose: bool) -> It
         first = f"  first {row.first}" if verbose and row.first else ""
         yield f"{row.id:<{width}}  {row.status.value:<13} {len(row.killed):>5} of {len(matrix.cases)}{first}"
         yield from (f"    {line}" for line in _evidence_lines(row, asked) if verbose)
-    counted = Counter(row.status.value for row in matrix.rows.values())
-    total = ", ".join(f"{count} {status}" for status, count in sorted(counted.items()))
-    yield f"{len(matrix.rows)} mutants: {total}; {len(matrix.killing_set)} of {len(matrix.cases)} cases kill as many"
+    states = Counter(row.status.value for row in matrix.rows.values())
+    total = ", ".join(f"{count} {status}" for status, count in sorted(states.items()))
+    enough = f"{len(matrix.killing_set)} of {counted(len(matrix.cases), 'case')} kill as many"
+    yield f"{counted(len(matrix.rows), 'mutant')}: {total}; {enough}"
     found = matrix_summary(matrix)
     kinds = (name.removeprefix("killed_by_") for name in found if name.startswith("killed_by_"))
     by = ", ".join(f"{kind} {found[f'killed_by_{kind}']}" for kind in kinds)

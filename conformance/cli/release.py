@@ -11,8 +11,8 @@ from typing import Final
 
 from conformance.cli.console import CommandError, writing
 from conformance.contract.library import Library
+from conformance.contract.wording import counted
 from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
-from conformance.report.verdict import counted
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import Level, numbers, raised, refusal
 from conformance.vectors.jsontext import write_whole
@@ -142,7 +142,7 @@ def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:
     for file, text in draft.texts.items():
         name = library.suite.path_text(file)
         if file.name == LOCK_FILE:
-            yield f"would write {name}: {draft.tag} in `released`, {len(text.encode())} bytes"
+            yield f"would write {name}: {draft.tag} in `released`, {counted(len(text.encode()), 'byte')}"
         else:
             yield f"would write {name}, with this entry:"
             yield from (f"    {line}".rstrip() for line in draft.entry.splitlines())

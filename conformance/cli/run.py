@@ -32,9 +32,10 @@ from conformance.cli.suite import current_suite, frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.contract.suite import MUTANT, Suite
 from conformance.contract.suite_file import schema_folder
+from conformance.contract.wording import counted
 from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
-from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, counted, exit_status, status_of
+from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
 from conformance.trial.check import KnownFailure, RunResult, Verdict
 from conformance.trial.options import NoProgress, RunOptions, is_red
 from conformance.trial.run import UnfitBackend, run_trial, selected_checks
@@ -133,7 +134,7 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
     with writing(f"--expected-failures {str(file)!r}", "name a writable file"):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, dump_expected_failures(entries))
-    say(f"{file}: {len(entries)} entries, {len(added)} of them new", err=True)
+    say(f"{file}: {counted(len(entries), 'entry')}, {len(added)} of them new", err=True)
     counts = replace(run.counts, expected_to_fail=len(entries))
     return replace(run, expected_failures=entries, unexpected_passes=(), unmatched_expectations=(), counts=counts)
 

@@ -15,6 +15,7 @@ from conformance.codec.form import array_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.library import Library
 from conformance.contract.types import ListOf
+from conformance.contract.wording import counted
 from conformance.report.failure import Fact, cut, first_difference, json_text
 from conformance.trial.divergence import (
     BisectionResult,
@@ -96,7 +97,7 @@ class SearchedSequence:
     def in_words(self) -> str:
         """What the sequence is, in words."""
         unit, extent = self.sequence.declaration.unit, self.extent
-        return f"{unit}s {extent.start} to {extent.length - 1}, {extent.calls} calls of {extent.stride}"
+        return f"{unit}s {extent.start} to {extent.length - 1}, {counted(extent.calls, 'call')} of {extent.stride}"
 
     def path(self, index: int) -> str:
         """Where in an answer the value with an index is."""
@@ -145,7 +146,7 @@ class SearchedSequence:
         boundary = searched_in_order(count, first_of) if every else searched_by_halves(count, differs)
         facts = [_search_fact(boundary, every)]
         if boundary.differs is None:
-            said = f"all {len(boundary.asked)} calls that were asked agree"
+            said = f"all calls that were asked agree: {len(boundary.asked)}"
             return [*facts, Fact("found", said), *_unasked(boundary)]
         begin, inputs = self.call(boundary.differs)
         first = self.sequence.first(self.pair.native(self.sequence.contract.operator, inputs), begin)
@@ -170,7 +171,7 @@ def _search_fact(boundary: BisectionResult, every: bool) -> Fact:
     named = ", ".join(str(call + 1) for call in boundary.asked[:_NAMED])
     more = ", ..." if len(boundary.asked) > _NAMED else ""
     how = "in order" if every else "by bisection"
-    return Fact("searched", f"{len(boundary.asked)} of {boundary.count} calls, {how}: {named}{more}")
+    return Fact("searched", f"{len(boundary.asked)} of {counted(boundary.count, 'call')}, {how}: {named}{more}")
 
 
 def _unasked(boundary: BisectionResult) -> list[Fact]:
@@ -179,7 +180,7 @@ def _unasked(boundary: BisectionResult) -> list[Fact]:
             boundary.differs != 0
         )
     where = "before it" if boundary.differs is not None else "in all"
-    said = f"{boundary.unasked} calls {where} were not asked; a mistake that comes and goes may be there too"
+    said = f"not asked {where}: {counted(boundary.unasked, 'call')}; a mistake that comes and goes may be there too"
     return [Fact("uncertain", f"{said}: --every asks each")]
 
 

@@ -17,6 +17,7 @@ from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
+from conformance.contract.wording import counted
 from conformance.lint.call import agreement
 from conformance.vectors.build import build, check, diff, regenerate
 from conformance.vectors.corpus import CorruptedCorpus, load_corpus
@@ -119,12 +120,12 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
         built, touched = build(library, jobs, profile == _FULL, progress, only=wanted, agrees=agreement(library))
     if built.problems:
         _tell(built.problems)
-        say(f"{len(built.problems)} problems: nothing was written", err=True)
+        say(f"{counted(len(built.problems), 'problem')}: nothing was written", err=True)
         return BAD
     for name in touched:
         say(f"wrote {name}")
     kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
-    say(f"{len(built.corpus)} cases{kept}; {len(touched)} files changed")
+    say(f"{counted(len(built.corpus), 'case')}{kept}; {counted(len(touched), 'file')} changed")
     return FINE
 
 
@@ -204,7 +205,8 @@ def diff_command(jobs: int, profile: str, cases: bool) -> int:
         for word, ids in change.parts() if cases else ():
             for id_ in ids:
                 say(f"    {word} {id_}")
-    say(f"{len(built.corpus)} cases: " + (f"{len(changes)} groups of changes" if changes else "unchanged"))
+    said = f"{counted(len(changes), 'group')} of changes" if changes else "unchanged"
+    say(f"{counted(len(built.corpus), 'case')}: {said}")
     return BAD if changes or built.problems else FINE
 
 

@@ -13,6 +13,7 @@ from conformance.cli.console import say
 from conformance.cli.run_options import jobs_option, sandbox_read
 from conformance.cli.suite import current_suite, specification
 from conformance.contract.suite_file import schema_folder
+from conformance.contract.wording import counted
 from conformance.report.certificate.artifact import Artifact
 from conformance.report.certificate.evidence import Evidence, read_evidence
 from conformance.report.certificate.keys import PublicKey, read_public
@@ -171,7 +172,7 @@ def _print(
     for fault in faults:
         say(f"NOT VALID: {one_line(fault)}")
     if gone:
-        say(f"LAPSED: the contracts of {len(gone)} of {len(statement.operators)} operators have changed")
+        say(f"LAPSED: changed contracts of {len(gone)} of {counted(len(statement.operators), 'operator')}")
     if not faults and not gone:
         say(f"VALID: {one_line(str(statement.subject))}")
     if signer.is_test:

@@ -11,6 +11,7 @@ from typing import Final
 from conformance.contract.family import Coverage, Passage, Requirements
 from conformance.contract.library import Library
 from conformance.contract.source import Position
+from conformance.contract.wording import counted
 from conformance.lint.rule import Finding, Found, LintTarget, rule
 
 CODE: Final = "L402"
@@ -103,9 +104,9 @@ def _counted(coverage: Coverage, library: Library) -> str:
     page = library.requirements.get(coverage.family)
     rows = page.requirements if page else ()
     return (
-        f"{coverage.document}: {coverage.lines} lines in {len(coverage.passages)} passages: "
+        f"{coverage.document}: {counted(coverage.lines, 'line')} in {counted(len(coverage.passages), 'passage')}: "
         f"{counts['requirements']} carried by requirements, {counts['rulings']} by rulings alone, "
-        f"{counts['excluded']} excluded with a reason; {len(rows)} requirements, "
+        f"{counts['excluded']} excluded with a reason; {counted(len(rows), 'requirement')}, "
         f"{sum(bool(row.excluded) for row in rows)} excluded with a reason"
     )
 
@@ -153,8 +154,8 @@ def drift(coverage: Coverage, text: Text) -> tuple[Finding, ...]:
     moved = sum(place is not None and place != passage.first for passage, place in pairs)
     if text.sha256 != coverage.sha256 or moved:
         message = (
-            f"the text is not the one that was mapped: {coverage.lines} lines then, {len(text.lines)} now, "
-            f"{moved} passages at other lines, {places.count(None)} not found"
+            f"the text is not the one that was mapped: {counted(coverage.lines, 'line')} then, {len(text.lines)} now, "
+            f"{counted(moved, 'passage')} at other lines, {places.count(None)} not found"
         )
         hint = "--update writes new line numbers where the words are the same; the rest is yours to map"
         found.append(Finding(Position(text.name, 1, 1), CODE, message, coverage.document, hint))

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.contract.wording import counted
 from conformance.report.failure import cut
 from conformance.report.markdown import code, table
 from conformance.report.record import Record
 from conformance.report.stored import Manifest, RunTrace, column_differences, text_of
 from conformance.report.untrusted import one_line
-from conformance.report.verdict import NOT_TRIED, counted
+from conformance.report.verdict import NOT_TRIED
 from conformance.vectors.jsontext import digest_of, document_text
 
 # Two records are comparable where these are the same: then the same checks were made in the same way.

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from conformance.contract.suite import Suite
+from conformance.contract.wording import counted
 from conformance.report.failure import cut, excuse_of, failures_of, group_alike
 from conformance.report.html_failures import LONGEST, failure_view
 from conformance.report.html_tables import (
@@ -156,6 +157,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters["breakable"] = _breakable
+    found.filters["counted"] = counted
     return found
 
 

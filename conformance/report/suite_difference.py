@@ -12,11 +12,11 @@ from conformance.codec.cbor import digest
 from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
+from conformance.contract.wording import counted
 from conformance.report.certificate.statement import Statement
 from conformance.report.certificate.verification import Installed, lapsed, lapses
 from conformance.report.markdown import code, table
 from conformance.report.untrusted import one_line
-from conformance.report.verdict import counted
 from conformance.vectors.case import CallStep, Case, TreeStep, asked_of
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.governance import ContractChange, Level, contract_changes, machines_of

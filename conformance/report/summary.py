@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.contract.suggest import close_to
+from conformance.contract.wording import counted
 from conformance.report.failure import (
     LABEL,
     Fact,
@@ -20,7 +21,7 @@ from conformance.report.failure import (
 )
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record, by_operator
-from conformance.report.verdict import counted, some_of
+from conformance.report.verdict import some_of
 
 # The kinds of checks in the order of the columns, with their titles.
 KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
@@ -105,8 +106,8 @@ def listed_failures(
         facts += [others_of(alike)] if alike.others else []
         told.append((title, facts, looks_like([first, *alike.others])))
     hidden = sum(alike.size for alike in groups[most:])
-    left = f"and {len(groups) - most} more distinct failures ({hidden} checks)" if len(groups) > most else ""
-    return told, left
+    left = f"and {counted(len(groups) - most, 'more distinct failure')} ({counted(hidden, 'check')})"
+    return told, left if len(groups) > most else ""
 
 
 def banner(record: Record) -> Iterator[tuple[str, str]]:
@@ -190,7 +191,7 @@ def _figures(operators: Collection[Mapping[str, Any]]) -> str:
     share = 100 * sum(figures["succeeded"] for figures in operators) // max(examples, 1)
     guards = [sides for figures in operators for sides in figures.get("guards", {}).values()]
     both = sum(all(sides.values()) for sides in guards)
-    drawn = f"{listed} calls listed, {examples} drawn, of which {share} % succeed"
+    drawn = f"{counted(listed, 'call')} listed, {examples} drawn, of which {share} % succeed"
     if not examples:
-        drawn = f"{listed} calls listed, none drawn (fuzzing ends at the first wrong answer)"
-    return f"{drawn}; {both} of {len(guards)} guards reached from both sides"
+        drawn = f"{counted(listed, 'call')} listed, none drawn (fuzzing ends at the first wrong answer)"
+    return f"{drawn}; {both} of {counted(len(guards), 'guard')} reached from both sides"

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance.contract.wording import counted
 from conformance.report.failure import LABEL, Fact, lines_of
 from conformance.report.record import Record
 from conformance.report.summary import (
@@ -26,7 +27,7 @@ from conformance.report.summary import (
     undeclared_line,
 )
 from conformance.report.untrusted import one_line
-from conformance.report.verdict import counted, tone_of
+from conformance.report.verdict import tone_of
 from conformance.report.writer import Observations
 
 _UNDECLARED: Final = "n/a"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.contract.wording import counted
 from conformance.trial.check import Verdict
 
 CONFORMANT: Final = "CONFORMANT"
@@ -116,9 +117,10 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
     if missing := members["missing"]:
         yield f"required, but not declared: {some_of(missing)}"
     if passing := members["unexpected_passes"]:
-        yield f"{counted(len(passing), 'expected failure')} now pass; remove them with --update-expected"
+        now = "now passes; remove it" if len(passing) == 1 else "now pass; remove them"
+        yield f"{counted(len(passing), 'expected failure')} {now} with --update-expected"
     if unmatched := members["unmatched_expectations"]:
-        yield f"{counted(len(unmatched), 'expected failure')} match no check"
+        yield f"{counted(len(unmatched), 'expected failure')} match{'es' * (len(unmatched) == 1)} no check"
     if losses := members["unattributed"]:
         yield f"the backend was lost {counted(len(losses), 'time')}, and no check repeats it alone"
 
@@ -158,9 +160,3 @@ def some_of(names: Sequence[str], most: int = _SHOWN) -> str:
     """The first of some names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
-
-
-def counted(number: int, word: str) -> str:
-    """A number and a word, which gets an s where there is not one."""
-    plural = "S" if word.isupper() else "s"
-    return f"{number} {word}{plural if number != 1 else ''}"

@@ -144,7 +144,7 @@ STEPS: Final[Mapping[str, Mapping[str, Step]]] = MappingProxyType(
             "python -m nox -s reports -- --again": Step(said="reports of javascript: made in "),
         },
         "docs/suites.md": {
-            "tally lint": Step(said="0 findings in 1 contracts and 46 cases"),
+            "tally lint": Step(said="0 findings in 1 contract and 46 cases"),
             "tally vectors build": Step(said="46 cases, 46 kept as frozen"),
             "tally run": Step(said=CONFORMANT),
             "tally mutants --write": Step(said="wrote reports/floor.json"),

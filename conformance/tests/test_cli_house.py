@@ -82,7 +82,7 @@ def test_lint_reports_a_finding_in_every_format(format_: str, built: Path, capsy
     printed = capsys.readouterr().out
     if format_ == "text":
         assert f"{CONTRACT}:" in printed
-        assert "findings in 1 contracts and 74 cases" in printed
+        assert "findings in 1 contract and 74 cases" in printed
     elif format_ == "json":
         assert json.loads(printed)["findings"]
     else:

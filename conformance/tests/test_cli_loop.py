@@ -81,7 +81,7 @@ def test_an_expected_failure_does_not_end_a_run(tmp_path: Path, capsys: Capture)
     entry = f"- {{check: '{FEW}::*', reason: nine rounds are known, issue: 'https://example.org/1'}}\n"
     file.write_text(entry)
     assert run("--backend", BAD, "-x", "--expected-failures", str(file)) == 1  # one of the four passes
-    assert "stopped after 1 failure; 1 expected failure now pass" in verdict(capsys)
+    assert "stopped after 1 failure; 1 expected failure now passes" in verdict(capsys)
 
 
 def test_the_checks_that_failed_last_are_run_alone_and_the_verdict_says_so(capsys: Capture) -> None:

@@ -141,7 +141,7 @@ def test_solo_names_the_operator_that_is_enough(capsys: Capture) -> None:
     assert status_of(["mutants", "--solo", TAGS]) == 0
     page = capsys.readouterr().out
     assert f"{TAGS}  dies with {DECODE} alone" in page
-    assert "1 mutants: 1 die with one operator declared alone, 0 give a reason why not" in page
+    assert "1 mutant: 1 killed with one operator declared alone, 0 with a reason why not" in page
 
 
 @pytest.mark.usefixtures("written")

@@ -124,7 +124,7 @@ def test_a_line_that_is_gone_is_told_where_it_was(tmp_path: Path) -> None:
 
 def test_lines_in_another_order_are_not_what_was_mapped(tmp_path: Path) -> None:
     told = said(filled(tmp_path), TEXT.replace("Why it counts.\nReading.", "Reading.\nWhy it counts."))
-    assert "1 passages at other lines, 1 not found" in told[0]
+    assert "1 passage at other lines, 1 not found" in told[0]
     assert "counter.md:7:1: L402 no passage covers lines 7-7: 'Reading.'" in told[1:]
     assert "counter.md:8:1: L402 gone: line 8 ('Reading.')" in told[1:]
 

@@ -288,7 +288,7 @@ def test_every_change_of_the_matrix_is_named() -> None:
         "less was killed by 2 cases, is killed by 1",
         "new is new",
         "other is killed by the same cases but answers otherwise",
-        "1 cases came, 0 went",
+        "1 case came, 0 went",
     ]
     assert list(matrix_changes(old, old)) == []
 

@@ -146,7 +146,7 @@ def test_golden_cases_are_kept_unless_they_are_asked_for(tmp_path: Path) -> None
     found = checked(library)
     assert found.passed
     assert found.reused == (f"{OPERATOR}::far::accumulate",)
-    assert "1 golden cases kept as frozen" in found.summary
+    assert "1 golden case kept as frozen" in found.summary
     assert checked(library, golden=True).reused == ()
 
 

@@ -183,7 +183,7 @@ def test_a_certificate_lapses_where_its_contract_changed_and_says_for_which_oper
     (tmp_path / "old.zip").write_bytes(pack(files))
     assert verify(acme, tmp_path / "old.zip") == 1
     printed = capsys.readouterr().out
-    assert printed.startswith("LAPSED: the contracts of 1 of 1 operators have changed\n")
+    assert printed.startswith("LAPSED: changed contracts of 1 of 1 operator\n")
     assert "lapsed: the contract 1.0.0 was changed" in printed
     assert "VALID:" not in printed
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.family import Mutant
+from conformance.contract.wording import counted
 from conformance.trial.committed_reports import read_report, record_in
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
@@ -271,7 +272,7 @@ def matrix_changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
         elif old.status is not new.status:
             yield f"{id_} was {old.status.value}, is {new.status.value}"
         elif old.killed != new.killed:
-            yield f"{id_} was killed by {len(old.killed)} cases, is killed by {len(new.killed)}"
+            yield f"{id_} was killed by {counted(len(old.killed), 'case')}, is killed by {len(new.killed)}"
         elif old.behaviour != new.behaviour:
             yield f"{id_} is killed by the same cases but answers otherwise"
         elif old.broken != new.broken:
@@ -280,7 +281,7 @@ def matrix_changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
             yield from _changed_kinds(old, new)
     came, went = set(fresh.cases) - set(committed.cases), set(committed.cases) - set(fresh.cases)
     if came or went:
-        yield f"{len(came)} cases came, {len(went)} went"
+        yield f"{counted(len(came), 'case')} came, {len(went)} went"
     if committed.reference_only != fresh.reference_only:
         yield "other requirements than before rest on tests of the reference alone"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.source import Position, Problem
+from conformance.contract.wording import counted
 from conformance.vectors.case import Case, Question, asked_of
 from conformance.vectors.corpus import CONTRACT, PIN, Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.derivation import keeps_pins
@@ -251,9 +252,10 @@ class Checked:
         """One line for people; it says so when golden values were taken on trust."""
         trust = ""
         if self.reused:
-            trust = f"; {len(self.reused)} golden cases kept as frozen (derive them too with --profile golden)"
-        verdict = "unchanged" if self.passed else f"{len(self.problems)} problems"
-        return f"{self.cases} cases regenerated or kept: {verdict}{trust}"
+            kept = counted(len(self.reused), "golden case")
+            trust = f"; {kept} kept as frozen (derive them too with --profile golden)"
+        verdict = "unchanged" if self.passed else counted(len(self.problems), "problem")
+        return f"{counted(self.cases, 'case')} regenerated or kept: {verdict}{trust}"
 
 
 def check(library: Library, built: BuiltCorpus) -> Checked:

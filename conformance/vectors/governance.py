@@ -11,6 +11,7 @@ from typing import Final
 
 from conformance.contract.library import Library
 from conformance.contract.source import Position, Problem
+from conformance.contract.wording import counted
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.lock import CLAUSE, FIELDS, LOCK_FILE, MEMBER, OPERATION, TEXT, Lock, Release, release_of
 
@@ -188,7 +189,7 @@ def _of_cases(added: Sequence[str], removed: Sequence[str], changed: Sequence[st
         if ids:
             groups = Counter(id_.split("::")[1] for id_ in ids)
             shown = ", ".join(f"{count} in {group}" for group, count in sorted(groups.items())[:_SHOWN])
-            more = f" and {len(groups) - _SHOWN} more groups" if len(groups) > _SHOWN else ""
+            more = f" and {counted(len(groups) - _SHOWN, 'more group')}" if len(groups) > _SHOWN else ""
             yield VersionReason(level, f"vectors {word}: {shown}{more}")
 
 
@@ -251,7 +252,7 @@ def _counts(library: Library, corpus: Corpus, lock: Lock) -> Iterator[Problem]:
         if contract.method is not None:
             continue  # its cases are the machine's
         if count < max(least, 1):
-            message = f"{operator} has {count} cases, {LOCK_FILE} asks for at least {max(least, 1)}"
+            message = f"{operator} has {counted(count, 'case')}, {LOCK_FILE} asks for at least {max(least, 1)}"
             yield Problem(contract.position, "V010", message, "bring the cases back; a corpus never shrinks")
     for operator in sorted(lock.contracts.keys() - library.contracts.keys()):
         if lock.released is None or operator not in lock.released.contracts:

@@ -1,0 +1,17 @@
+"""Numbers in sentences."""
+
+from __future__ import annotations
+
+import re
+
+
+def counted(number: int, word: str) -> str:
+    """A number and a word in the singular or the plural: `1 case`, `2 cases`, `2 entries`."""
+    return f"{number} {word if number == 1 else plural(word)}"
+
+
+def plural(word: str) -> str:
+    """The plural of a regular word, or of the last of some words."""
+    if word.isupper():
+        return f"{word}S"
+    return re.sub(r"(?<=[^aeiou])y\Z", "ie", word) + "s"
