@@ -29,7 +29,6 @@ def cut_out(root: Path) -> None:
         shutil.copy(SHIPPED.spec / name, root / "spec" / name)
     for family, operator in OPERATORS.items():
         (root / "spec" / family).mkdir()
-        shutil.copy(SHIPPED.spec / family / "laws.yaml", root / "spec" / family)
         for name, page in _pages(family, operator):
             text = yaml.safe_dump(page, sort_keys=False, width=2**16)
             (root / "spec" / family / f"{name}.yaml").write_text(text, "utf-8")
@@ -44,6 +43,8 @@ def _pages(family: str, operator: str) -> Iterator[tuple[str, Any]]:
     contract["axes"] = dict.fromkeys(sorted(left), "The groups that cost seconds are left out.")
     contract["vectors"] = [group for group in contract["vectors"] if group["group"] not in LONG]
     yield operator, contract
+    applied = {use["law"] for use in contract.get("laws", ())}
+    yield "laws", {"laws": [law for law in _read(family, "laws")["laws"] if law["law"] in applied]}
     named = set(re.findall(r"\b[A-Z]+\d+\b", yaml.safe_dump(contract)))
     found = _read(family, "requirements")
     rows = [{**row, "checks": {operator: _kept(row["checks"][operator])}} for row in found["requirements"]
