@@ -118,7 +118,9 @@ _OPTIONS: Final = (
         metavar="PATTERN",
         help="Run only the checks whose id contains or matches this; repeatable.",
     ),
-    click.option("-x", "--exitfirst", is_flag=True, help="End the run at the first failure; the same as --maxfail 1."),
+    click.option(
+        "-x", "--exitfirst/--no-exitfirst", help="End the run at the first failure; the same as --maxfail 1."
+    ),
     click.option(
         "--maxfail", type=click.IntRange(0), default=0, metavar="N", help="End the run after N failures; 0: never."
     ),
@@ -157,7 +159,9 @@ _OPTIONS: Final = (
         help="Fail if the backend does not declare this operator or machine; repeatable, or `all`.",
     ),
     click.option("--crash/--no-crash", help="Also crash the backend in the workloads of its operators."),
-    click.option("--same-process", is_flag=True, help="Run a python: backend in this process, for a debugger."),
+    click.option(
+        "--same-process/--no-same-process", help="Run a python: backend in this process, for a debugger."
+    ),
     click.option(
         "--output",
         type=click.Path(path_type=Path, file_okay=False),
@@ -186,7 +190,7 @@ def run_options(function: F) -> F:
 def failures_allowed(context: click.Context) -> int:
     """After how many failures the run ends, by -x and --maxfail; 0: never. Raises click.UsageError."""
     given = given_in(context, "exitfirst", "maxfail")
-    if len(given) == 2:
+    if len(given) == 2 and context.params["exitfirst"]:
         raise click.UsageError("-x is --maxfail 1: give one of them")
     most: int = context.params["maxfail"]
     return 1 if context.params["exitfirst"] and given != ["maxfail"] else most

@@ -19,7 +19,7 @@ _LIST: Final = "a list of texts"
 _TEXTS: Final = "texts"
 _REPORTS: Final = "reports"  # NAME or NAME=PATH
 # What each table may have. The commands know what the values of [run] mean; they are defaults of its options.
-_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
+KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "suite": {"name": "text", "spec": "path", "vectors": "path", "reports": "path", "laws": _LIST, "generators": _LIST},
     "backends": {},
     "derive": {"reference": "text", "confirm": _LIST},
@@ -142,21 +142,21 @@ class _Reading:
         return suite
 
     def _is_table(self, name: str, table: Any) -> bool:
-        if name not in _KEYS:
-            self._add(name, "", f"unknown table [{name}]", _hint(name, _KEYS))
+        if name not in KEYS:
+            self._add(name, "", f"unknown table [{name}]", _hint(name, KEYS))
         elif not isinstance(table, dict):
             self._add(name, "", f"{name} must be a table", f"write [{name}] and its keys below it")
-        return name in _KEYS and isinstance(table, dict)
+        return name in KEYS and isinstance(table, dict)
 
     def _table(self, name: str) -> dict[str, Any]:
         """The values of a table that are of the right type."""
         found: dict[str, Any] = {}
         for key, value in self.body.get(name, {}).items():
-            kind = _KEYS[name].get(key)
+            kind = KEYS[name].get(key)
             if name == "run" and key in _NO_DEFAULTS:
                 self._add(name, key, f"--{key} has no default", "give it on the command line")
             elif kind is None:
-                self._add(name, key, f"unknown key {key!r} in [{name}]", _hint(key, _KEYS[name]))
+                self._add(name, key, f"unknown key {key!r} in [{name}]", _hint(key, KEYS[name]))
             elif not _FITS[kind](value):
                 self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", "see docs/suites.md")
             elif name != "suite" and kind in ("path", "paths"):
@@ -198,7 +198,7 @@ class _Reading:
     def _run(self) -> dict[str, Setting]:
         found: dict[str, Setting] = {}
         for key, value in self._table("run").items():
-            kind = _KEYS["run"][key]
+            kind = KEYS["run"][key]
             if kind in (_TEXTS, _REPORTS) and isinstance(value, str):
                 value = [value]
             if kind == "path":

@@ -15,7 +15,9 @@ import pytest
 from conformance.cli import known_failures
 from conformance.cli.known_failures import failed_last, remember
 from conformance.cli.main import status_of
+from conformance.cli.run import command
 from conformance.contract.cache import Cache
+from conformance.contract.suite_file import KEYS
 from conformance.report.record import read_record
 from conformance.tests.processes import environment
 from conformance.tests.runs import EXCUSE, ORDER, check, failed, passed
@@ -74,6 +76,19 @@ def test_a_number_of_failures_is_a_number(number: str, capsys: Capture) -> None:
 def test_no_limit_is_the_default_and_can_be_asked_for(capsys: Capture) -> None:
     assert run("--backend", BAD, "--maxfail", "0") == 1
     assert "stopped" not in verdict(capsys)
+
+
+def test_what_a_default_switches_on_the_command_line_switches_off() -> None:
+    options = {name: one for one in command.params for name in one.opts}
+    switches = [options[f"--{key}"] for key, kind in KEYS["run"].items() if kind == "true or false"]
+    assert len(switches) > 5
+    assert [one.opts for one in switches if not any(name.startswith("--no-") for name in one.secondary_opts)] == []
+
+
+def test_no_exitfirst_goes_with_a_number_of_failures(capsys: Capture) -> None:
+    assert run("--backend", BAD, "--no-exitfirst", "--maxfail", "2", few=False) == 1
+    assert "stopped after 2 failures" in verdict(capsys)
+    assert run("-x", "--maxfail", "2") == 2
 
 
 def test_an_expected_failure_does_not_end_a_run(tmp_path: Path, capsys: Capture) -> None:

@@ -91,6 +91,15 @@ class Names:
         return self._free[root, path]
 
 
+def _left_beside(stage: ConversationContext, step: CallStep) -> Iterator[tuple[str, str, str, str]]:
+    """What is beside a root and was not put there: the step, the path, and what was and is there."""
+    for root in stage.roots.names:
+        top = stage.roots.path(root)
+        for other in stage.roots.beside(root):
+            if other != top.name:
+                yield step.name, f"{root}/../{other}", ABSENT, shown_content(content_at(f"{top.parent}/{other}"))
+
+
 @dataclass(slots=True)
 class PlacedBystanders:
     """The bystanders of one walk: put in place before every call of the operator, looked at after every call."""
@@ -115,12 +124,8 @@ class PlacedBystanders:
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
         """Note the first bystander that a call changed, and the first thing that it left outside its root."""
-        for root in stage.roots.names if self.strayed is None else ():
-            top = stage.roots.path(root)
-            for other in stage.roots.beside(root):
-                if self.strayed is None and other != top.name:
-                    found = shown_content(content_at(f"{top.parent}/{other}"))
-                    self.strayed = (step.name, f"{root}/../{other}", ABSENT, found)
+        if self.strayed is None:
+            self.strayed = next(_left_beside(stage, step), None)
         for root, path, was, now in self._look_again(stage):
             if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
