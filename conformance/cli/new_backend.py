@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import textwrap
@@ -18,6 +19,8 @@ from conformance.contract.family import ErrorCode
 from conformance.contract.library import Library
 from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
+from conformance.contract.suite import Suite
+from conformance.contract.suite_file import bundled_suite
 from conformance.contract.types import Field, Scalar, Struct, walk
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import is_marker, is_recipe
@@ -215,11 +218,12 @@ def neutral_files(name: str, folder: str, contract: Contract, library: Library, 
     from conformance.contract.jsonschema import schema_of
 
     requests, answers = transcript(contract, library, corpus)
+    suite, operator = _suite_of(library.suite, Path(folder)), contract.operator
     words = {
         "NAME": re.sub(r"[^\w.-]", "-", name),
-        "OPERATOR": contract.operator,
+        "OPERATOR": operator,
         "CALLS": str(answers.count("\n")),
-        "RUN": shlex.join(["tally", "run", "--backend", "./program", "--profile", "quick", "-k", contract.operator]),
+        "RUN": shlex.join(["tally", "run", *suite, "--backend", "./program", "--profile", "quick", "-k", operator]),
     }
     schema = json.dumps(schema_of(contract, library.errors), indent=2, ensure_ascii=False)
     return {
@@ -228,6 +232,14 @@ def neutral_files(name: str, folder: str, contract: Contract, library: Library, 
         "schema.json": f"{schema}\n",
         "README.md": filled("any/README.md", words),
     }
+
+
+def _suite_of(suite: Suite, folder: Path) -> list[str]:
+    """The option that names the suite to a command in a folder that is not inside it."""
+    top = suite.root.resolve()
+    if suite.root == bundled_suite().root or folder.resolve().is_relative_to(top):
+        return []
+    return ["--suite", os.path.relpath(top, folder.resolve())]
 
 
 def _neutral(folder: Path, contract: Contract, library: Library) -> dict[str, str]:

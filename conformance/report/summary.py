@@ -155,6 +155,8 @@ def remarks(record: Record) -> Iterator[tuple[str, str]]:
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
         meant = [one for name in unknown for one in close_to(name, [*record["contracts"]], 0.8, 1)]
         hint = f" (did you mean {some_of(meant)}?)" if meant else ""
+        if not meant and len(unknown) == len(record["backend"]["operators"]):
+            hint = " (are they of another suite? --suite DIR names it)"
         yield f"declared, but no contract has this name: {some_of(unknown)}{hint}", "yellow"
     for loss, times in Counter(record["unattributed"]).items():
         often = f" {times} times" if times > 1 else ""

@@ -175,6 +175,8 @@ def test_an_operator_that_no_contract_describes_is_named() -> None:
     misspelt = page(record(passed(MAP, "a"), contracts={f"{BATCH[:-3]}s_v2": "1.0.0 bb"}), width=200)
     assert f"(did you mean {BATCH[:-3]}s_v2?)" in " ".join(misspelt.split())
     assert "no contract has this name" not in page(record(passed(MAP, "a")))
+    foreign = page(record(passed(MAP, "a"), contracts={"Text.Cut_v1": "1.0.0 bb"}), width=200)
+    assert "(are they of another suite? --suite DIR names it)" in " ".join(foreign.split())
 
 
 def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:

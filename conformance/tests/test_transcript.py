@@ -61,6 +61,18 @@ def test_the_page_has_the_line_that_is_tried_here(transcript: Path) -> None:
     assert "| grep -v '\"id\":0[,}]' | LC_ALL=C sort | diff - answers.jsonl" in (transcript / "README.md").read_text()
 
 
+def test_the_page_of_a_backend_beside_its_suite_names_the_suite(
+    transcript: Path, new_suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (line,) = (line.strip() for line in (transcript / "README.md").read_text().splitlines() if "tally run" in line)
+    words = shlex.split(line)
+    assert (transcript / words[words.index("--suite") + 1]).resolve() == new_suite.resolve()
+    monkeypatch.chdir(transcript)
+    (transcript / "program").write_text("#!/bin/sh\n")
+    (transcript / "program").chmod(0o755)
+    assert status_of([*words[1:], "--list"]) == 0
+
+
 def test_a_program_in_awk_that_is_right_differs_nowhere(transcript: Path, tool: Callable[[str], str]) -> None:
     tool("awk")
     compared = piped(transcript, "awk -f clamp.awk")
