@@ -50,7 +50,11 @@ def mutant_copy(suite: Suite, id_: str) -> Path:
     def skipped(place: str, names: list[str]) -> set[str]:
         return {name for name in names if name in _SKIPPED or Path(place, name) in private}
 
-    shutil.copytree(suite.root / suite.mutants.folder, folder, ignore=skipped, dirs_exist_ok=True, symlinks=True)
+    try:
+        shutil.copytree(suite.root / suite.mutants.folder, folder, ignore=skipped, dirs_exist_ok=True, symlinks=True)
+    except shutil.Error as error:  # of every file that could not be copied
+        source, _, reason = error.args[0][0]
+        raise UnusableMutant(f"{source} cannot be copied: {reason}") from None
     for file, content in patched(mutant, folder).items():
         file.write_bytes(content)
     if suite.mutants.build:

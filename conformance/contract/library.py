@@ -141,6 +141,9 @@ class _Loader:
         places: dict[str, Origin] = {}
         folders = self.families()
         for folder in folders:
+            if not os.access(folder, os.R_OK | os.X_OK):  # a glob would find nothing in it
+                place = Position(self.suite.path_text(folder), 1, 1)
+                self.problems.append(Problem(place, "C001", "the folder cannot be read", "give yourself access to it"))
             for file in sorted(folder.glob("*.yaml")):
                 if file.name not in _FAMILY_FILES and not self.is_companion(file) and not self.is_misnamed(file):
                     self.add_contract(contracts, places, file, folder.name, types, functions)

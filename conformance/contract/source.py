@@ -125,7 +125,8 @@ def read(file: Path, shown_as: str | None = None) -> Source:
             raise _malformed(Position(name, 1, 1), "this is not a regular file", "put the YAML text itself here")
         text = file.read_bytes().decode("utf-8")
     except OSError as error:
-        raise _malformed(Position(name, 1, 1), f"the file cannot be read: {error.strerror}") from error
+        reason = f"the file cannot be read: {error.strerror}"
+        raise _malformed(Position(name, 1, 1), reason, "make it a file that you can read") from error
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8")
         raise _malformed(_end_of(before, name), "the file is not UTF-8", "save it as UTF-8") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -203,3 +204,14 @@ def test_a_patch_that_an_edit_of_the_reference_breaks_is_found_where_lint_was_cl
     reference.write_text(reference.read_text("utf-8").replace("if not low <= high:", "if low > high:"), "utf-8")
     assert status_of(["lint", "--suite", str(folder)]) == 1
     assert "L414 the mutant bounds-not-compared cannot be made" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(
+    new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    (folder / "spec" / "types.yaml").write_text("types: {} # not seen before\n", "utf-8")
+    closed = folder / "spec" / "bounds"
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != closed)  # root may read all
+    assert status_of(["lint", "--suite", str(folder)]) == 2
+    assert "spec/bounds:1:1: C001 the folder cannot be read\n    hint: give" in capsys.readouterr().out

@@ -210,6 +210,17 @@ def test_checks_are_listed_though_the_suite_has_reports_by_default(own: Path, ca
     assert capsys.readouterr().out.count("wrong-bounds") == 3
 
 
+def test_a_reference_that_cannot_be_copied_is_no_defect_of_the_harness(
+    own: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise shutil.Error([("reference/operators.py", "copy", "[Errno 13] Permission denied")])
+
+    monkeypatch.setattr(shutil, "copytree", refused)
+    assert status_of(["mutants", "no-upper-bound", "--jobs", "1"]) == 1
+    assert "reference/operators.py cannot be copied: [Errno 13] Permission denied" in capsys.readouterr().out
+
+
 def test_a_patch_cannot_leave_the_copy(own: Path, capsys: Capture) -> None:
     mutants = own / "spec" / "bounds" / "mutants.yaml"
     edit(mutants, 'file: operators.py, find: "if not', 'file: ../tally.toml, find: "if not')
