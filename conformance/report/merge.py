@@ -76,6 +76,8 @@ def _of_one(records: Sequence[Record], checks: int) -> dict[str, int]:
 
 
 def _common(one: Record, other: Record) -> Iterator[tuple[str, Any, Any]]:
+    backends = one["backend"], other["backend"]
+    yield from ((f"backend's {name}", *(each[name] for each in backends)) for name in backends[0])
     yield from ((member, one[member], other[member]) for member in _COMMON)
     yield "number of operators", one["scope"]["of"], other["scope"]["of"]
     # With --crash there are more.

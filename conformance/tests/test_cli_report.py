@@ -254,7 +254,7 @@ def test_the_status_of_a_merge_is_that_of_the_whole(tmp_path: Path, capsys: Capt
         ({"vectors": "f" * 64}, "their vectors differs"),
         ({"profile": "quick"}, "their profile differs"),
         ({"seed": "1"}, "their seed differs"),
-        ({"backend": "node other.js"}, "their backend differs"),
+        ({"backend": "node other.js"}, "their backend's text differs"),
         ({"contracts": {MAP: "1.0.0 zz"}}, "their contracts differs"),
         ({"declarable": 9}, "their number of operators differs"),
     ],
