@@ -112,7 +112,8 @@ def command(
     statement = read_statement(evidence.envelope.payload, str(file), schemas / SCHEMA)
     require_record(evidence)
     artifact = None if artifact_text is None else artifact_named(artifact_text)
-    faults = all_faults(evidence, statement, signer, policy, artifact, now or datetime.now(UTC))
+    now = now or datetime.now(UTC)
+    faults = all_faults(evidence, statement, signer, policy, artifact, now)
     gone = lapsed(statement, installed(specification()))
     replayed = ""
     if replay and not faults and not gone:
@@ -122,7 +123,8 @@ def command(
         started = started_of(specification(), options, artifact_text or "")
         faults += _replayed(statement, options, artifact, artifact_text or "")
         replayed = f"{started}; sandbox {options.sandbox}"
-    _print(evidence, statement, signer, policy, artifact, faults, gone, replayed)
+    issued = statement.issued.isoformat() + (", which is in the future" if statement.issued > now else "")
+    _print(evidence, statement, signer, policy, artifact, faults, gone, issued, replayed)
     return NOT_VALID if faults or gone else VALID
 
 
@@ -167,6 +169,7 @@ def _print(
     artifact: Artifact | None,
     faults: Sequence[str],
     gone: Mapping[str, str],
+    issued: str,
     replayed: str,
 ) -> None:
     for fault in faults:
@@ -186,7 +189,7 @@ def _print(
         *([("replay", replayed)] if replayed else []),
         ("crash", statement.scope["crash"]),
         ("nonce", "fresh" if statement.chosen == NONCES[-1] else "given: it may have been known before the run"),
-        ("issued", statement.issued.isoformat()),
+        ("issued", issued),
         ("signed by", f"{signer.id} {' '.join(names)}".strip()),
         ("certificate", evidence.id),
         ("evidence", "record, observations and index of the vectors are as signed" if evidence.files else "not given"),

@@ -114,8 +114,14 @@ def test_a_certificate_grows_too_old_and_none_comes_from_the_future(
     text = policy(acme.public, more="require: {maximum_age_days: 30}\n")
     later, too_late, before = (NOW + timedelta(days=days, hours=1) for days in (29, 30, -1))
     assert judged(acme, tmp_path, text, capsys, later.isoformat()) == ""
-    assert "is 30 days old, the policy accepts 30" in judged(acme, tmp_path, text, capsys, too_late.isoformat())
+    assert "older than the policy accepts: 30 days, and it was issued 2026-11-23T12" in judged(acme, tmp_path, text, capsys, too_late.isoformat())
     assert "issued in the future" in judged(acme, tmp_path, text, capsys, before.isoformat())
+
+
+def test_a_certificate_from_the_future_is_marked_where_no_policy_asks(acme: Certifier, capsys: Capture) -> None:
+    for time, marked in ((NOW, False), (NOW - timedelta(days=1), True)):
+        assert verify(acme, "acme.intoto.json", now=time.isoformat()) == 0
+        assert (f"issued      {NOW.isoformat()}, which is in the future" in capsys.readouterr().out) is marked
 
 
 def test_keys_and_certificates_are_revoked_by_listing_them(acme: Certifier, tmp_path: Path, capsys: Capture) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from conformance.contract.library import Library
 from conformance.contract.source import MalformedContract, Position, Source, parse
+from conformance.contract.wording import counted
 from conformance.report.certificate.artifact import STARTED, Artifact
 from conformance.report.certificate.evidence import Evidence
 from conformance.report.certificate.keys import PublicKey, public_from
@@ -96,7 +97,8 @@ class Policy:
             if age < timedelta(0):
                 yield f"it was issued in the future: {statement.issued.isoformat()}"
             elif age > self.maximum_age:
-                yield f"it is {age.days} days old, the policy accepts {self.maximum_age.days}"
+                most = counted(self.maximum_age.days, "day")
+                yield f"it is older than the policy accepts: {most}, and it was issued {statement.issued.isoformat()}"
 
 
 def read_policy(file: Path, schema: Path) -> Policy:
