@@ -216,6 +216,9 @@ def _unforeseen(error: Exception) -> int:
 
     from conformance.contract.source import MalformedContract
 
+    if (lacking := _lacking(error)) is not None:
+        tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
+        return NO_JUDGEMENT
     if code := _CODES.get(type(error).__name__):
         named = (getattr(error, name, None) for name in ("place", "message", "hint"))
         place, message, hint = (one or other for one, other in zip(named, split_error(str(error)), strict=True))
@@ -228,9 +231,6 @@ def _unforeseen(error: Exception) -> int:
     if isinstance(error, OSError) and error.filename is not None and error.errno in _CLOSED:
         message, hint = f"cannot be used: {error.strerror}", "make room, or give access"
         tell(CommandError(str(error.filename), "T011", message, hint))
-        return NO_JUDGEMENT
-    if (lacking := _lacking(error)) is not None:
-        tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
         return NO_JUDGEMENT
     said = (
         "tally: T000 internal error: no judgement\n    hint: this is a defect of tally; report it with the lines above"

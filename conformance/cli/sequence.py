@@ -146,7 +146,8 @@ class SearchedSequence:
         boundary = searched_in_order(count, first_of) if every else searched_by_halves(count, differs)
         facts = [_search_fact(boundary, every)]
         if boundary.differs is None:
-            said = f"all calls that were asked agree: {len(boundary.asked)}"
+            many = f"all {len(boundary.asked)} calls that were asked agree"
+            said = many if len(boundary.asked) != 1 else "the call that was asked agrees"
             return [*facts, Fact("found", said), *_unasked(boundary)]
         begin, inputs = self.call(boundary.differs)
         first = self.sequence.first(self.pair.native(self.sequence.contract.operator, inputs), begin)
@@ -180,7 +181,8 @@ def _unasked(boundary: BisectionResult) -> list[Fact]:
             boundary.differs != 0
         )
     where = "before it" if boundary.differs is not None else "in all"
-    said = f"not asked {where}: {counted(boundary.unasked, 'call')}; a mistake that comes and goes may be there too"
+    were = f"{counted(boundary.unasked, 'call')} {where} {'was' if boundary.unasked == 1 else 'were'} not asked"
+    said = f"{were}; a mistake that comes and goes may be there too"
     return [Fact("uncertain", f"{said}: --every asks each")]
 
 
