@@ -100,6 +100,9 @@ def _contract(schema: Schema) -> Schema:
     for name in ("group", "case"):
         if name in definitions:
             definitions[name]["properties"] |= _SHORT
+    if "group" in definitions:
+        # They are the answer of the cases that name none.
+        definitions["group"]["dependentRequired"] = dict.fromkeys(_SHORT, ["cases"])
     if "case" in definitions:
         # A case may have the parts of a pattern, under its name, and the id from it.
         definitions["case"]["additionalProperties"] = {"type": "object"}

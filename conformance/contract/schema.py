@@ -169,6 +169,8 @@ def _elsewhere(source: Source, key: str, path: ValuePath, error: ValidationError
     """The hint for a key that is like none here: the place above that may have it, or the keys that are allowed."""
     known = properties_of(error.schema)
     allowed = ", ".join(sorted({*known, *(("gives", "fails") if "pin" in known else ())}))
+    if key in ("gives", "fails") and "cases" in known:
+        return f"{key} is the answer of `cases`: name each case, - {{id: NAME, set: {{PATH: VALUE}}, {key}: ...}}"
     top = source.value.keys() if path and isinstance(source.value, dict) else ()
     if path and (key in _TOP or key in top):
         return f"{key} is a key of the file: begin its line at the left margin. Allowed here: {allowed}"

@@ -52,4 +52,10 @@ LATE = [
         "ere 0 times, not once: 'if not low < high:'\n"
         "    hint: write the text of `find` as it is in `file` now, with enough around it to be there once",
     ),
+    (
+        "answer-of-a-matrix", C, "matrix: {low: [20, 21, 30]}",
+        "matrix: {low: [21, 30]}\n  fails: CONTRACT_VIOLATION",
+        "C:44:3: C002 unknown key 'fails' in vectors.1\n"
+        "    hint: fails is the answer of `cases`: name each case, - {id: NAME, set: {PATH: VALUE}, fails: ...}",
+    ),
 ]

@@ -65,6 +65,7 @@ CONTRACT = (SPEC / "data" / "UML_OS.Data.SeededBlockPermute_v1.yaml").read_text(
         ("state: none\n", ""),
         ("type: bytes16}", "type: bytes16, optional: yes}"),
         ("- group: sizes", "- grup: sizes"),
+        ("- group: sizes", "- group: sizes\n  fails: CONTRACT_VIOLATION"),
     ],
 )
 def test_a_mistake_does_not_fit_the_published_schema(old: str, new: str) -> None:
