@@ -102,7 +102,7 @@ def _contract(schema: Schema) -> Schema:
             definitions[name]["properties"] |= _SHORT
     if "group" in definitions:
         # They are the answer of the cases that name none.
-        definitions["group"]["dependentRequired"] = dict.fromkeys(_SHORT, ["cases"])
+        definitions["group"]["dependentRequired"] = {key: ["cases"] for key in _SHORT}
     if "case" in definitions:
         # A case may have the parts of a pattern, under its name, and the id from it.
         definitions["case"]["additionalProperties"] = {"type": "object"}
