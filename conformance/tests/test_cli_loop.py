@@ -167,6 +167,12 @@ def test_a_list_is_no_run(capsys: Capture) -> None:
     assert "did you mean" in capsys.readouterr().err
 
 
+def test_silence_on_the_other_wire_is_not_blamed_on_stdout(capsys: Capture) -> None:
+    backend = shlex.join([sys.executable, "-c", "import sys; sys.stdin.buffer.read(1); sys.exit(3)"])
+    assert run("--wire", "cbor", "--backend", backend) == 1
+    assert "hint: does it speak cbor, which TALLY_WIRE tells it?" in capsys.readouterr().err
+
+
 def test_quiet_prints_the_verdict_alone(capsys: Capture) -> None:
     assert run("-q") == 0
     printed = capsys.readouterr()

@@ -91,12 +91,6 @@ def test_a_backend_that_says_no_hello_is_red_and_its_stderr_is_shown(capsys: Cap
     assert "    | no licence" in said
 
 
-def test_silence_on_the_other_wire_is_not_blamed_on_stdout(capsys: Capture) -> None:
-    backend = program("import sys; sys.stdin.buffer.read(1); sys.exit(3)")
-    assert run("--wire", "cbor", "--backend", backend) == 1
-    assert "hint: does it speak cbor, which TALLY_WIRE tells it?" in capsys.readouterr().err
-
-
 def test_a_command_that_ends_before_it_reads_anything_is_no_judgement(capsys: Capture) -> None:
     assert run("--backend", shlex.join([sys.executable, "no-such-file.py"])) == 2
     said = capsys.readouterr().err
