@@ -13,12 +13,12 @@ from typing import Any, Final
 import click
 
 from conformance.contract.suggest import nearest as nearest
-from conformance.report.untrusted import one_line, printable
+from conformance.report.untrusted import for_log, one_line, printable
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
-    """Print lines on stdout, or on stderr, with everything escaped that could steer a terminal."""
-    click.echo(printable(text), err=err, nl=nl)
+    """Print lines on stdout, or on stderr, with everything escaped that could steer a terminal or a service for CI."""
+    click.echo(for_log(printable(text)), err=err, nl=nl)
 
 
 def write_report(data: bytes) -> None:

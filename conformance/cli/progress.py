@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from conformance.cli.console import say
-from conformance.report.untrusted import one_line, printable
+from conformance.report.untrusted import for_log, one_line, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -190,7 +190,7 @@ class BarProgress(_Shown):
 
     def note(self, text: str) -> None:
         """Say it above the bars."""
-        self._bars.console.print(printable(text), markup=False)
+        self._bars.console.print(for_log(printable(text)), markup=False)
 
 
 def rest_words(rest: RestTime, now: float) -> str:

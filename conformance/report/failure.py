@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from conformance.backend.outcome import UNREGISTERED
 from conformance.report.record import Entry, Prose, Record, called, cited_by_guards
-from conformance.report.untrusted import one_line, printable
+from conformance.report.untrusted import for_log, one_line, printable
 from conformance.vectors.compact import is_marker
 
 _NUMBER = re.compile(r"[0-9]+")
@@ -331,7 +331,7 @@ def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
                 for piece in textwrap.wrap(line, max(width - LABEL, 20), break_on_hyphens=False) or [""]
             ]
         for number, piece in enumerate(pieces):
-            yield ("" if number else fact.label), piece
+            yield ("" if number else fact.label), for_log(piece)
 
 
 def plain_lines(facts: Sequence[Fact], width: int = 80) -> str:

@@ -26,7 +26,7 @@ from conformance.report.summary import (
     undeclared,
     undeclared_line,
 )
-from conformance.report.untrusted import one_line
+from conformance.report.untrusted import for_log, one_line
 from conformance.report.verdict import tone_of
 from conformance.report.writer import Observations
 
@@ -87,7 +87,7 @@ def show(
 
     def line(text: str = "", style: str = "", label: str = "") -> None:
         shown = Text().append(f"{label:<{LABEL}}" if label else "", style="bold")
-        console.print(shown.append(one_line(text), style=style), soft_wrap=True)
+        console.print(shown.append(for_log(one_line(text)), style=style), soft_wrap=True)
 
     observed = observed or [{}] * len(records)
     if level < 0:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+_COMMAND: Final = re.compile(r"(?m)(^[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)")
 
 
 def printable(text: str) -> str:
@@ -16,6 +19,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def for_log(text: str) -> str:
+    """The text without commands to services that run CI: `::` at the start of a line, `##[` and `##vso[`."""
+    return _COMMAND.sub(lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):x}", text)
 
 
 def one_line(text: str) -> str:

@@ -12,8 +12,9 @@ import pytest
 from conformance.backend.outcome import Crash, describe
 from conformance.cli.console import CommandError
 from conformance.cli.main import status_of
+from conformance.report.failure import Fact, plain_lines
 from conformance.report.terminal import text_page
-from conformance.report.untrusted import one_line, printable
+from conformance.report.untrusted import for_log, one_line, printable
 from conformance.tests.runs import record
 
 HOUSE = Path(__file__).parents[1]
@@ -42,6 +43,18 @@ def test_the_stderr_of_a_backend_that_cannot_start_forges_no_line(capsys: pytest
     assert all(line.isprintable() for line in lines)
     assert [line for line in lines if line.startswith("CONFORMANT")] == []
     assert f"    | {FORGED}" in "\n".join(lines)
+
+
+def test_nothing_that_a_backend_says_is_a_command_of_a_ci_service() -> None:
+    """A runner of GitHub obeys `::` at the start of a line, with blanks before it or not, and `##[` anywhere."""
+    said = "::error::a\n \t ::warning::b\nstd::vector ##[group]c ##vso[task]d # ##"
+    shown = "\\x3a:error::a\n \t \\x3a:warning::b\nstd::vector \\x23#[group]c \\x23#vso[task]d # ##"
+    assert for_log(said) == shown
+    for pad in range(130):
+        crash = describe(Crash("x" * pad + "::error::9 of 9 checks passed ::warning::"))
+        wrapped = plain_lines([Fact("stderr", "x" * pad + "::error::9 of 9 checks passed ::warning::")])
+        lines = text_page([record(unattributed=(crash,))], [{}]).split("\n") + wrapped.split("\n")
+        assert [line for line in lines if line.lstrip().startswith("::")] == []
 
 
 @pytest.mark.parametrize("pad", range(0, 80, 7))
