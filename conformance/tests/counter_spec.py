@@ -119,6 +119,10 @@ class Refused(Exception):
 
 
 def held(method, params):
+    if "trims" in sins:
+        params["handle"] = params["handle"].strip()
+    if "guesses" in sins and params["handle"]:
+        params["handle"] = next((one for one in counters if one.startswith(params["handle"])), params["handle"])
     if params["handle"] not in counters or params["handle"] == "shared":
         raise Refused("CONTRACT_VIOLATION")
     return counters["shared" if "shares" in sins else params["handle"]]

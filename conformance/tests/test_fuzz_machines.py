@@ -23,6 +23,7 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.machine import FOUND
+from conformance.trial.fuzz.near_handles import TAKEN
 from conformance.trial.fuzz.operator import SEEN_ONCE
 from conformance.trial.fuzz.program import ProgramCall, without_turns
 from conformance.vectors.build import build
@@ -111,6 +112,18 @@ def test_two_handles_that_share_their_state_are_shown_by_four_calls() -> None:
     result, _ = fuzzed("shares")
     trace = result.details["trace"]
     assert (result.verdict, len(trace), sum("call: Open" in line for line in trace)) == (Verdict.FAIL, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("sin", "how"), [("trims", "with a blank behind it"), ("guesses", "without its last character")]
+)
+def test_a_text_that_is_nearly_a_handle_is_no_handle(sin: str, how: str) -> None:
+    result, _ = fuzzed(sin)
+    assert (result.verdict, result.step, result.message) == (Verdict.FAIL, "read-2", f"{TAKEN}: handle {how}")
+    assert result.call is not None
+    assert result.call.inputs["handle"] == {"from": "open-1.handle"}
+    assert result.difference is not None
+    assert (result.difference.expected, result.difference.actual) == ("CONTRACT_VIOLATION", "a result")
 
 
 def test_an_answer_that_is_wrong_only_once_is_wrong() -> None:

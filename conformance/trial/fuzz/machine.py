@@ -15,6 +15,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, lost, unjudged
 from conformance.trial.client import Client, Walked, walked_by_both
+from conformance.trial.fuzz.near_handles import NearHandles, traces_of_every_operation
 from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, wrong_answer
 from conformance.trial.fuzz.program import (
     Program,
@@ -27,7 +28,7 @@ from conformance.trial.fuzz.program import (
 from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
 from conformance.trial.fuzz.program_listings import degenerate, emptied_programs, ended, nothing_asked, opening, rounds
 from conformance.trial.fuzz.shrink import in_steps, smallest_example
-from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep
+from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep, Step
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.exchange import Transcript
 from conformance.vectors.filedraft import roots_of
@@ -59,6 +60,7 @@ def fuzz_machine(
     listings = (opening, degenerate, emptied_programs, rounds, nothing_asked)
     for program in ended(search.pool):
         search.try_one(program, alone=True)
+    search.try_near_handles(traces_of_every_operation(search.methods, cases))
     search.try_all(chain.from_iterable(listing(search.pool) for listing in listings))
     search.aimed = Counter(search.sides)
     drawn = search.sides[_ASKED]
@@ -77,6 +79,8 @@ class MachineSearch:
     ) -> None:
         self.contract, self.pool, self.codebook = contract, pool, codebook
         self.backend, self.reference, self.trusted = backend, reference, trusted
+        assert contract.machine is not None
+        self.methods = contract.machine.methods
         self.sides: Counter[str] = Counter()
         self.aimed: Counter[str] = Counter()  # of the programs that are listed, not drawn
         self.wrong: Program | None = None
@@ -87,7 +91,7 @@ class MachineSearch:
     def try_all(self, asked: Iterable[Program], enough: Callable[[], bool] = lambda: False) -> None:
         """Ask both several programs at a time, until one is answered wrongly or it is enough; others do not count."""
         walks = walked_by_both(asked, self.steps, self.reference, self.backend)
-        while self.wrong is None and not enough():
+        while self.found is None and not enough():
             self.alone = False
             if (walk := next(walks, None)) is None:
                 break
@@ -106,6 +110,14 @@ class MachineSearch:
             found = again
         if found is not None:
             self.wrong, self.found = program, found
+
+    def try_near_handles(self, traces: Sequence[Sequence[Step]]) -> None:
+        """Walk traces, and make every call on near misses of its handle too; notes the first that is not refused."""
+        if self.found is None and traces:
+            near = NearHandles(fuzz_check(self.contract), self.methods, self.codebook, self.backend.dialect)
+            said = self.backend.run(partial(near.talk, traces), alone=True)
+            said = said if isinstance(said, Result) else lost(near.check, said)
+            self.found = None if said.verdict is Verdict.PASS else said
 
     def steps(self, program: Program) -> tuple[QuestionCall | HarnessStep, ...]:
         """The program behind the file steps that the machine is given, and behind a restart where it is alone."""
@@ -155,8 +167,8 @@ class MachineSearch:
 
     def result(self) -> Result:
         """The verdict: the smallest program found, or that too little was reached, or a pass."""
-        if self.found is not None and self.wrong is not None:
-            return self.smallest(self.found, self.wrong) if self.trusted else self.found
+        if self.found is not None:
+            return self.found if self.wrong is None or not self.trusted else self.smallest(self.found, self.wrong)
         if self.once is not None:
             return self.once
         if shortfalls := list(self.shortfalls()):
