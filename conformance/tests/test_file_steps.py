@@ -49,6 +49,16 @@ def test_flip_changes_one_byte(offset: int, mask: int, after: str) -> None:
         assert content(roots, "f").hex() == after
 
 
+def test_a_flipped_file_keeps_its_time() -> None:
+    """A reader that trusts the time of a file must meet a byte that rotted."""
+    with Roots() as roots:
+        do(roots, "put", path="f", bytes="00000000")
+        file = roots.path("a") / "f"
+        os.utime(file, ns=(10**18, 10**18))
+        do(roots, "flip", path="f", offset=0, mask=1)
+        assert file.stat().st_mtime_ns == 10**18
+
+
 @pytest.mark.parametrize(("size", "left"), [(0, ""), (3, "616263"), (4, "61626364"), (-1, "616263"), (-4, "")])
 def test_truncate_cuts_to_a_size_or_by_one(size: int, left: str) -> None:
     with Roots() as roots:
