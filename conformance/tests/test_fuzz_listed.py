@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from conformance.trial.fuzz.file_example import Snapshots
 from conformance.trial.fuzz.file_listings import inputs_at_limits, leftovers, limits_in_words, losses
 from conformance.trial.fuzz.input_listings import is_version, near_versions, versions
 from conformance.trial.fuzz.near_bytes import item_in
-from conformance.trial.fuzz.refusals import competing
+from conformance.trial.fuzz.refusals import competing, damaged_twice
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
 from conformance.vectors.damage import RESHAPES, retyped
@@ -127,3 +128,23 @@ def test_a_call_that_files_make_fail_is_asked_with_inputs_that_are_refused_anywh
     examples = list(competing(library.contracts[WRITE], codebook_of(library), bases, cases))
     # The name of what is there and the own root stay; the inputs that the files alone make fail are no others.
     assert [(one.before, one.behind[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]
+
+
+def test_files_are_damaged_twice_where_each_damage_alone_fails_in_another_way() -> None:
+    def damage(edit: str) -> FileStep:
+        return FileStep("damage", {"root": "a", "path": "c", "format": "container", "edit": edit})
+
+    hash_of, sizes, other = damage("manifest.hash changed"), damage("manifest.size changed"), damage("link absent")
+    missing = ExpectedFailure("WAL_CORRUPTION", {})
+    cases = [
+        _case("damaged", REFUSED, hash_of),
+        _case("damaged", REFUSED, damage("manifest.hash null")),
+        _case("damaged", missing, sizes),
+        _case("damaged", ExpectedResult({}), damage("manifest.note absent")),
+        _case("damaged", missing, THERE, other),
+        _case("damaged-otherwise", missing, other),
+    ]
+    named = [replace(case, id=f"{case.id}-{k}") for k, case in enumerate(cases)]
+    (example,) = damaged_twice(shipped_library().contracts[WRITE], named)
+    assert example.edits == ((hash_of,), (sizes,))
+    assert (example.before, example.behind) == ((), cases[2].steps[1:])

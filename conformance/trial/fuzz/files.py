@@ -33,7 +33,7 @@ from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_i
 from conformance.trial.fuzz.file_listings import LISTINGS, files_of_other_calls
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
 from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, wrong_answer
-from conformance.trial.fuzz.refusals import competing, escaping_paths, is_refused, renamed
+from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused, renamed
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
@@ -89,6 +89,7 @@ def fuzz_files(
     listings = (
         *(listing(contract, codebook, bases) for listing in LISTINGS),
         competing(contract, codebook, bases, cases),
+        damaged_twice(contract, cases),
         files_of_other_calls(contract, codebook, bases, cases),
         lacking(contract, bases, reading),
         lengthened(contract, bases, reading),

@@ -1,9 +1,10 @@
-"""Calls that must be refused: with two mistakes at once, or with a path out of the root."""
+"""Calls that must be refused: with two mistakes at once, in inputs or files, or with a path out of the root."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Final
 
 from conformance.backend.outcome import ObservedFailure
@@ -14,7 +15,7 @@ from conformance.trial.bystanders import with_harness_reads
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
 from conformance.trial.fuzz.file_example import Base, Example, evenly_chosen, names, places_asked
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
-from conformance.vectors.exchange import AnyStep, Transcript
+from conformance.vectors.exchange import AnyStep, Transcript, restarts
 from conformance.vectors.leaf import contains_value, is_placeholder, is_root
 from conformance.vectors.temp_roots import Roots
 
@@ -77,6 +78,36 @@ def _crossed(own: Mapping[str, Any], other: Mapping[str, Any], places: set[str],
 
 def _parts(files: Sizes) -> set[str]:
     return {part for path in files for part in (path, path.partition("/")[0])}
+
+
+_MOST_PAIRS: Final = 220  # of damages, of each group of cases
+
+
+def damaged_twice(contract: Contract, cases: Sequence[Case]) -> Iterator[Example]:
+    """For cases that differ in the damage of their files alone and fail differently: two damages at once.
+
+    The contract says which of the two reasons is reported. This finds operators that check the parts of a file in
+    another order.
+    """
+    alike: dict[str, dict[tuple[str, str], Example]] = {}
+    for case in sorted(cases, key=lambda one: one.id):
+        damages = [one for one in case.steps if isinstance(one, FileStep) and one.action == "damage"]
+        if case.profile != "quick" or restarts(case.steps) or len(damages) != 1:
+            continue
+        at = case.steps.index(damages[0])
+        asked = [one for one in case.steps[at:] if isinstance(one, CallStep)]
+        if asked and contract.owns(asked[0].operator) and isinstance(failed := asked[0].expected, ExpectedFailure):
+            place = str(damages[0].body["edit"]).rpartition(" ")[0]
+            key = repr((case.group, case.steps[:at], [(one.operator, one.inputs) for one in asked]))
+            example = Example(case.steps[:at], (tuple(damages),), case.steps[at + 1 :], case.id)
+            alike.setdefault(key, {}).setdefault((place, repr((failed.code, failed.data))), example)
+    for some in alike.values():
+        pairs = [
+            replace(other, edits=(*one.edits, *other.edits))
+            for ((here, told), one), ((there, said), other) in combinations(some.items(), 2)
+            if here != there and told != said
+        ]
+        yield from evenly_chosen(pairs, _MOST_PAIRS)
 
 
 _AROUND: Final = "around"  # the root in which the others lie
