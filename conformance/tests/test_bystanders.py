@@ -28,7 +28,7 @@ from conformance.trial.bystanders import near_misses
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import drawn_edit
-from conformance.trial.fuzz.files import fuzz_files
+from conformance.trial.fuzz.files import FileSearch, files_check, fuzz_files
 from conformance.vectors.build import build
 from conformance.vectors.case import Case
 
@@ -175,6 +175,16 @@ def test_fuzzed_files_of_an_honest_operator_pass_and_are_counted() -> None:
     assert figures["succeeded"] > 0
     assert figures["refused"] > 0
     assert {"flip", "truncate", "delete", "rename", "put", "link"} <= figures["edits"].keys()
+
+
+def test_listed_trees_are_counted_apart_from_drawn_ones() -> None:
+    nobody: Any = None
+    contract = library().contracts[KEEP]
+    search = FileSearch(contract, nobody, nobody, codebook_of(library()), True, files_check(contract))
+    search.counts.update(examples=5, asked=5, succeeded=3, refused=2)
+    search.listed.update(examples=3, asked=3, succeeded=2, refused=1)
+    figures = search.record()
+    assert [figures[name] for name in ("examples", "asked", "succeeded", "refused", "listed")] == [2, 2, 1, 1, 3]
 
 
 def test_every_kind_of_edit_is_drawn_where_there_are_two_files() -> None:

@@ -99,6 +99,7 @@ def fuzz_files(
     for outside in escaping_paths(contract, bases):
         if search.found is None and is_refused(reference.walk(outside.steps)):
             search.try_one(outside)
+    search.listed = Counter(search.counts)
 
     def drawn() -> Iterator[Asking]:
         for number in range(examples or contract.fuzz_examples or EXAMPLES):
@@ -198,6 +199,7 @@ class FileSearch:
         self.contract, self.backend, self.reference, self.codebook = contract, backend, reference, codebook
         self.trusted, self.check = trusted, check
         self.counts: Counter[str] = Counter()
+        self.listed: Counter[str] = Counter()  # of the examples that are not drawn
         self.edits: Counter[str] = Counter()
         self.found: Result | None = None
 
@@ -277,8 +279,9 @@ class FileSearch:
 
     def record(self) -> dict[str, Any]:
         """The figures in the form of the record."""
-        names = ("examples", "asked", "succeeded", "refused")
-        return {**{name: self.counts[name] for name in names}, "edits": dict(sorted(self.edits.items()))}
+        drawn = self.counts - self.listed
+        figures = {name: drawn[name] for name in ("examples", "asked", "succeeded", "refused")}
+        return {**figures, "listed": self.listed["examples"], "edits": dict(sorted(self.edits.items()))}
 
     def result(self) -> Result:
         """The verdict: what was found, or that too little was reached, or a pass."""
