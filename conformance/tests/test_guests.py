@@ -55,7 +55,7 @@ def test_a_database_is_described(tmp_path: Path, capsys: Capture) -> None:
         connection.commit()
     assert status_of(["batch", "describe", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "    x: text?  # TEXT; 1 different texts in 1 rows\n" in shown
+    assert "    x: text?  # TEXT; 1 different text in 1 row\n" in shown
     assert "# Never read: v, a view\n" in shown
     assert status_of(["batch", "describe", str(file), "--output", str(output)]) == 0
     assert output.read_text("utf-8") == shown
