@@ -147,25 +147,26 @@ class _Lent(threading.local):
 _LENT: Final = _Lent()
 
 
-def evaluate(compiled: Any, activation: Any) -> Any:
-    """The plain value of an expression, a text where it has none; raises RuntimeError, and what functions raise."""
-    return _evaluated(compiled, activation, lambda answer: answer.plain_value())
-
-
-def evaluate_strictly(compiled: Any, activation: Any) -> Any:
-    """The plain value of an expression, None where it has none; raises as `evaluate`, and takes twice the time."""
-    return _evaluated(
-        compiled, activation, lambda answer: None if answer.type() == cel.Type.ERROR else answer.plain_value()
-    )
-
-
-def _evaluated(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
+def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
+    """What `plain` makes of the answer to an expression, None where evaluation failed in any way."""
     try:
         return plain(compiled.eval(activation))
+    except Exception:  # the engine raises RuntimeError; a named function may raise anything
+        return None
     finally:
         for answer in _LENT.answers:
             answer.clear()
         _LENT.answers.clear()
+
+
+def plain_value(answer: Any) -> Any:
+    """The value of an answer, a text where it has none."""
+    return answer.plain_value()
+
+
+def plain_or_none(answer: Any) -> Any:
+    """The value of an answer, None where it has none; takes twice the time."""
+    return None if answer.type() == cel.Type.ERROR else answer.plain_value()
 
 
 def _may_have_text(type_: Any) -> bool:
@@ -215,7 +216,7 @@ def _parts(message: bytes, wanted: int) -> Iterator[bytes]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """The number at an offset, and the offset behind it."""
+    """The number at an offset, and the offset after it."""
     number = shift = 0
     while message[at] & 0x80:
         number |= (message[at] & 0x7F) << shift

@@ -19,9 +19,10 @@ from conformance.contract.engine import (
     conversion,
     engine_function,
     evaluate,
-    evaluate_strictly,
     held_text,
     little_endian,
+    plain_or_none,
+    plain_value,
     variables_of,
 )
 from conformance.contract.functions import FUNCTIONS, Function
@@ -85,29 +86,14 @@ class Expression:
 
     def evaluate(self, activation: Any) -> Any:
         """The plain value, or None where evaluation failed in any way."""
-        found = None if self.hoisted is None else _value(self.hoisted, activation)
-        return _value(self.compiled, activation) if found is None else found
+        found = None if self.hoisted is None else evaluate(self.hoisted, activation, plain_or_none)
+        return evaluate(self.compiled, activation, plain_or_none) if found is None else found
 
     def holds(self, activation: Any) -> bool:
-        """Whether the expression is exactly true."""
-        if self.hoisted is not None and isinstance(found := _plain(self.hoisted, activation), bool):
+        """Whether the expression is exactly true; a text, which a failed evaluation gives, is not."""
+        if self.hoisted is not None and isinstance(found := evaluate(self.hoisted, activation, plain_value), bool):
             return found
-        return _plain(self.compiled, activation) is True
-
-
-def _value(compiled: Any, activation: Any) -> Any:
-    try:
-        return evaluate_strictly(compiled, activation)
-    except Exception:  # the engine raises RuntimeError; a named function may raise anything
-        return None
-
-
-def _plain(compiled: Any, activation: Any) -> Any:
-    """The plain value, which is a text where evaluation failed: half the work where only True and False count."""
-    try:
-        return evaluate(compiled, activation)
-    except Exception:
-        return None
+        return evaluate(self.compiled, activation, plain_value) is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +154,8 @@ class Environment:
                     hint = nearest(named, values, f"it is one of {', '.join(values)}")
                     raise _inside(text, match, f"{path} is never {match[1]}", hint)
         for match in _PATTERN.finditer(text):
-            if _value(self.engine.compile(f"''.matches({match[1]})"), self.engine.Activation({})) is None:
+            matches = self.engine.compile(f"''.matches({match[1]})")
+            if evaluate(matches, self.engine.Activation({}), plain_or_none) is None:
                 hint = "https://github.com/google/re2/wiki/Syntax says what one is made of"
                 raise _inside(text, match, f"{match[1]} is no regular expression", hint)
 

@@ -115,7 +115,7 @@ def test_two_handles_that_share_their_state_are_shown_by_four_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sin", "how"), [("trims", "with a blank behind it"), ("guesses", "without its last character")]
+    ("sin", "how"), [("trims", "with a blank after it"), ("guesses", "without its last character")]
 )
 def test_a_text_that_is_nearly_a_handle_is_no_handle(sin: str, how: str) -> None:
     result, _ = fuzzed(sin)

@@ -96,6 +96,7 @@ class FormedFiles:
         self.form, self.root, self.path = form, root, path
         self.items: dict[str, Any] = {}
         self.paths: dict[str, str] = {}
+        self._others: dict[str, bytes] = {}  # by path, of no form: seals ask for digest and size
         for name, file in form.files.items():
             try:
                 where = self.path_of(name)
@@ -172,7 +173,9 @@ class FormedFiles:
             if known == whole:
                 return encoded(self.form.files[name].form, self.items[name])
         try:
-            return regular(self.root, whole).read_bytes()
+            if whole not in self._others:
+                self._others[whole] = regular(self.root, whole).read_bytes()
+            return self._others[whole]
         except StepRefused:
             raise LookupError(path) from None
 
