@@ -299,7 +299,7 @@ def _hidden_truth(tools: Tools, inputs: Native, where: str) -> LawTalk:
     calls = [tools.call(BUILD, one) for one in (one_seed, hidden, other)]
     shown, first, second = yield from tools.ask(calls)
     for name, tensor in first.items():
-        what = f"{where} with another value behind the NULL of its target: {name}"
+        what = f"{where} with another value after the NULL of its target: {name}"
         must_be_alike(tensor, second[name], what, calls[2])
     place = np.flatnonzero(first["is_target"][0])
     for name in _SLOTS[1:]:

@@ -192,7 +192,7 @@ def _canonical_strictness(tools: Tools, item: int) -> LawTalk:
         if answer["valid"]:
             must_equal(sha256(candidate).digest(), answer["digest"], "the digest of changed bytes", call)
         else:
-            must(answer["offset"] <= len(candidate), "the offset lies behind the bytes", call)
+            must(answer["offset"] <= len(candidate), "the offset is after the bytes", call)
 
 
 def _damaged_copies(data: bytes) -> list[bytes]:

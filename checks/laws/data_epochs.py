@@ -256,8 +256,8 @@ def _drop_last_epoch(tools: Tools, cardinality: int, batch: int, block: int) -> 
     # A cursor that was saved while nothing was dropped may lie behind the limit (ruling NA11).
     behind = sorted({run.epoch_limit, run.cardinality - 1} if run.epoch_limit < run.cardinality else ())
     for step in (yield from ask_steps(tools, run, [{"epoch": 0, "global_index": index} for index in behind])):
-        must(not step.indices, f"samples came from {shown(step.cursor)}, behind the epoch's limit", step.calls[0])
-        must_equal({"epoch": 1, "global_index": 0}, step.cursor_next, "the cursor behind the limit", step.calls[0])
+        must(not step.indices, f"samples came from {shown(step.cursor)}, after the epoch's limit", step.calls[0])
+        must_equal({"epoch": 1, "global_index": 0}, step.cursor_next, "the cursor after the limit", step.calls[0])
 
 
 def _eval_sequence(

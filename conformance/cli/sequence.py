@@ -122,7 +122,7 @@ class SearchedSequence:
         note = f"call {number + 1} of {extent.calls}, which begins at {begin}; its first {unit} is {first}"
         index = position - first
         if index < 0:
-            raise CommandError(place, "T003", f"the call for it begins behind it: {note}", "ask for another position")
+            raise CommandError(place, "T003", f"the call for it begins after it: {note}", "ask for another position")
         return Located(inputs, position, index, [Fact("where", f"{unit} {position} of {extent.length}: {note}")])
 
     def first_difference(self, every: bool) -> Located | Sequence[Fact]:

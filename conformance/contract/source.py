@@ -175,7 +175,7 @@ def _parsed(text: str, name: str) -> Source:
 
 
 def _end_of(text: str, name: str) -> Position:
-    """The place behind the text with which a file begins."""
+    """The place after the text with which a file begins."""
     return Position(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
@@ -283,9 +283,9 @@ def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> 
         return at, "an escape that YAML does not know", "write \\\\ for a backslash, or put the text in single quotes"
     if "quoted scalar" in context:
         quote = _row(lines, began[0])[began[1] : began[1] + 1]
-        return began, "this quote is never closed", f"add {quote} behind the text"
+        return began, "this quote is never closed", f"add {quote} after the text"
     if opened := _open_quote(lines, at):
-        return opened, "this quote is never closed", f"add {_row(lines, opened[0])[opened[1]]} behind the text"
+        return opened, "this quote is never closed", f"add {_row(lines, opened[0])[opened[1]]} after the text"
     if "':'" in problem:
         return _without_colon(lines, at, began)
     if mark := re.search(r": (!)", row[: at[1]]):
@@ -335,10 +335,10 @@ def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, st
     row = _row(lines, began[0])[began[1] :]
     key = re.match(r"([\w-]+):?\s*(.*)", row)
     if key is None:
-        return at, "no ': ' behind a key", "write `key: value`"
+        return at, "no ': ' after a key", "write `key: value`"
     if len(key[2].split()) > 2 and not row.startswith(f"{key[1]}:"):
-        return began, f"no ': ' behind {key[1]!r}", "indent the line, if the text of the line above goes on in it"
-    message = "no blank behind the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' behind {key[1]!r}"
+        return began, f"no ': ' after {key[1]!r}", "indent the line, if the text of the line above goes on in it"
+    message = "no blank after the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' after {key[1]!r}"
     return began, message, f"write `{key[1]}: {key[2]}`".replace(": `", ":`")
 
 

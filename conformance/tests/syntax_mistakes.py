@@ -22,12 +22,12 @@ SYNTAX = [
     ),
     (
         "colon", C, "purity: pure", "purity pure",
-        "C:6:1: C001 bad YAML: no ': ' behind 'purity'\n"
+        "C:6:1: C001 bad YAML: no ': ' after 'purity'\n"
         "    hint: write `purity: pure`",
     ),
     (
         "nospace", C, "purity: pure", "purity:pure",
-        "C:6:1: C001 bad YAML: no blank behind the ':'\n"
+        "C:6:1: C001 bad YAML: no blank after the ':'\n"
         "    hint: write `purity: pure`",
     ),
     (
@@ -95,7 +95,7 @@ SYNTAX = [
     (
         "quote-open-lines-above", C, "purpose: Bring", "purpose: \"Bring",
         "C:3:10: C001 bad YAML: this quote is never closed\n"
-        "    hint: add \" behind the text",
+        "    hint: add \" after the text",
     ),
     (
         "function-with-an-argument-less", C, "min(value, high)", "min(value)",
@@ -163,7 +163,7 @@ SYNTAX = [
     (
         "text-that-goes-on", C, "purpose: Bring a number between two bounds.",
         "purpose: Bring a number\nbetween two bounds that are given.",
-        "C:4:1: C001 bad YAML: no ': ' behind 'between'\n"
+        "C:4:1: C001 bad YAML: no ': ' after 'between'\n"
         "    hint: indent the line, if the text of the line above goes on in it",
     ),
     (

@@ -183,7 +183,7 @@ def _array(name: str, data: bytes) -> Any:
     stream.seek(0)
     array = np.lib.format.read_array(stream, allow_pickle=False)
     if stream.read(1):
-        raise Undecodable(f"the member {name!r} goes on behind its elements")
+        raise Undecodable(f"the member {name!r} goes on after its elements")
     return array
 
 

@@ -94,7 +94,7 @@ class ContextStream(context_stream.ContextStream):
             {
                 "CHUNK_TOO_SMALL": f"chunk_size must be at least the first of cms_frequencies, {first}: got {size}",
                 "STEP_OPEN": "next_chunk must come after advance: got an open step; call advance(pulse_id) first",
-                "COUNTER_OVERFLOW": f"the next position must have 64 bits: got a chunk_size of {size} behind position "
+                "COUNTER_OVERFLOW": f"the next position must have 64 bits: got a chunk_size of {size} after position "
                 f"{self.position()}; call reset or open a new stream",
             }
         ):

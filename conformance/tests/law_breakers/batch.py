@@ -110,6 +110,6 @@ SINS: list[Sin] = [
     asks("static-shapes", "no shape", BUILD, fixed_rows_as_a_limit_alone, "fk_adj of"),
     answers("static-shapes", "no keys", BUILD, keys_lost_where_rows_are_fixed, "fk_adj of"),
     answers("no-global-numbers", "rows of the database", BUILD, rows_counted_in_the_database, "seq_row_ids"),
-    asks("hidden-truth", "NULL ignored", BUILD, nothing_null, "behind the NULL"),
+    asks("hidden-truth", "NULL ignored", BUILD, nothing_null, "after the NULL"),
     answers("texts-of-the-table", "backwards", REMAP, embeddings_backwards, "the gathered rows"),
 ]

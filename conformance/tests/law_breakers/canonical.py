@@ -50,6 +50,6 @@ SINS: list[Sin] = [
     answers("canonical-nesting", "blind to depth", VALIDATE, everything_valid, "257 levels"),
     answers("canonical-strictness", "all valid", VALIDATE, everything_valid, "judged wrongly"),
     answers("canonical-strictness", "no end", VALIDATE, lenient_about_the_end, "judged wrongly"),
-    answers("canonical-strictness", "far offsets", VALIDATE, offset_behind, "behind the bytes"),
+    answers("canonical-strictness", "far offsets", VALIDATE, offset_behind, "after the bytes"),
     answers("canonical-strictness", "one digest", VALIDATE, one_digest, "digest of changed bytes"),
 ]

@@ -181,7 +181,7 @@ EPOCHS: list[Sin] = [
     answers("eval-sequence", "infer unlike eval", BATCH, names_the_stage, "infer with drop_last false"),
     asks("drop-last-epoch", "nothing dropped", BATCH, never_drops, "the cursor moved"),
     asks("drop-last-epoch", "a shorter order", BATCH, order_of_the_shortened_epoch, "compared with the kept epoch"),
-    asks("drop-last-epoch", "samples behind the limit", BATCH, goes_on_behind_the_limit, "behind the epoch's limit"),
+    asks("drop-last-epoch", "samples after the limit", BATCH, goes_on_behind_the_limit, "after the epoch's limit"),
     asks("epoch-reseeding", "no epoch", BATCH, seeded_without_epoch, "epoch 0 and epoch 1 begin", epoch_put_back),
     asks("epoch-reseeding", "no token", BATCH, lambda i, m: changed(i, kernel_replay_token=bytes(32)), "replay token"),
     asks(
