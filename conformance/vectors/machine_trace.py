@@ -259,7 +259,7 @@ class _Search:
     def after(
         self, slug: str, unknown: str = "", closing: MachineCall | None = None, restart: bool = False
     ) -> Question:
-        """The trace that calls every operation with a handle that is not open: unknown, closed, or of an ended process."""
+        """The trace that calls every operation with a handle that is unknown, closed, or of an ended process."""
         draft = TraceDraft(self.expansion)
         handle, state = self.follow(draft, [self.openings[0][0]])
         if closing is not None:
