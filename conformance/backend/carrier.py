@@ -67,7 +67,7 @@ class InProcess:
         self._session: Session | None = None
         self._asked: deque[Mapping[str, Any]] = deque()
         self._next_id = 0
-        self.stderr_tail = b""  # the object prints to the same stderr as the harness
+        self.stderr_tail = b""  # the object prints where the harness prints
         self.closed = False
 
     @property
@@ -180,7 +180,7 @@ class WithStandIn:
         return self._own.hello()
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request at the side that answers it; raises LostStandIn if the stand-in cannot start."""
+        """Queue one request at the side that answers it; raises LostStandIn if no side can."""
         own = method in self._declared or method.startswith("tally.")
         side = self._own if own else self._stand_in(method)
         number, self._next_id = self._next_id, self._next_id + 1

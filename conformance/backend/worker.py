@@ -1,8 +1,8 @@
 """The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] SPEC`.
 
 SPEC is the folder of the contracts; it may also be a file of stored signatures. The worker speaks both wires; the
-first byte decides. It exits with 0 after tally.bye, with 2
-if there is no such object, and with 70 if a call raised no contract failure (traceback on stderr).
+first byte decides. It exits with 0 after tally.bye, with 2 if there is no such object, and with 70 if a call
+raised an exception that is no contract failure (traceback on stderr).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _SAMPLE: Final = 200  # bytes
 
 
 class Garbage(Exception):
-    """Bytes that are no message of this wire; `sample` is the beginning of these bytes.
+    """Bytes that are no message of this wire; `sample` is their start, from where a message should begin.
 
     Neither text depends on how the bytes were cut on their way, so a record may contain both.
     """

@@ -39,7 +39,7 @@ Named = tuple[str, Any]
 
 _CUTS: Final = (8, 16, 31, 32, 53, 63)  # bits at which a number is narrowed
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
-_LONGEST: Final = 300  # letters or items; a longer value stands for its size and has no neighbours
+_LONGEST: Final = 300  # letters or items; a longer value represents its size and has no neighbours
 
 
 def _neighbours(spot: LeafOccurrence) -> Iterator[Named]:
