@@ -2,7 +2,7 @@
 
 A group along an axis is first expanded like any other, into plain calls or traces. Then each leaf of one step's inputs
 takes each value of the axis, while the other leaves stay. For a pure operator, the calls for one leaf are one case.
-A trace gives one case for each value. If the group is `packed`, one case changes every leaf at a time; if `together`,
+A trace gives one case for each value. If the group is `packed`, every leaf gets another value at a time; if `together`,
 one case asks the step with one value after the other.
 """
 
