@@ -38,26 +38,26 @@ class Carrier(Protocol):
 
     @property
     def backlog(self) -> int:
-        """Bytes of requests that the backend has not taken yet."""
+        """The number of bytes of requests that the backend has not read yet."""
 
     def hello(self) -> Hello:
         """The introduction; raises BadHello."""
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request, with params in the form of the dialect; its id."""
+        """Queue one request, with params in the form of the dialect; return its id."""
 
     def wait(self) -> list[tuple[int, Outcome]]:
-        """At least one answer; raises LostBackend where none can come."""
+        """Wait for at least one answer; raises LostBackend if none can come."""
 
     def settle(self, grace: float = GRACE) -> bool:
-        """Send tally.bye; whether the backend then ended. Raises LostBackend where it sends anything more."""
+        """Send tally.bye; return whether the backend then ended. Raises LostBackend if it sends another message."""
 
     def kill(self) -> None:
         """End it; safe to call twice."""
 
 
 class InProcess:
-    """The carrier behind --same-process; every message still crosses the wire's bytes, so values are what they are.
+    """The carrier for --same-process; every message still becomes bytes, so values are as in a process.
 
     A module is imported once, so its state outlives a restart; a class is called again.
     """
@@ -67,12 +67,12 @@ class InProcess:
         self._session: Session | None = None
         self._asked: deque[Mapping[str, Any]] = deque()
         self._next_id = 0
-        self.stderr_tail = b""  # what it prints goes where the harness prints
+        self.stderr_tail = b""  # the object prints where the harness prints
         self.closed = False
 
     @property
     def backlog(self) -> int:
-        """Nothing: requests are taken one at a time."""
+        """Zero, because requests are read one at a time."""
         return 0
 
     def hello(self) -> Hello:
@@ -94,14 +94,14 @@ class InProcess:
         raise BadHello(f"tally.hello was answered by {describe(outcome)}")
 
     def submit(self, method: str, params: Any) -> int:
-        """Remember one request; its id."""
+        """Store one request; return its id."""
         id_ = self._next_id
         self._next_id += 1
         self._asked.append({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         return id_
 
     def wait(self) -> list[tuple[int, Outcome]]:
-        """The answer to the oldest request; raises LostBackend, from what the object raised."""
+        """The answer to the oldest request; raises LostBackend from the exception of the object."""
         assert self._session is not None, "hello comes first"
         request = self._asked.popleft()
         try:
@@ -132,7 +132,7 @@ T = TypeVar("T")
 
 
 class LostStandIn(LostBackend):
-    """The stand-in was lost; `stderr` is the end of what it wrote there, for people."""
+    """The stand-in was lost; `stderr` is the end of its stderr, for people."""
 
     def __init__(self, reason: Lost, stderr: bytes = b"", side: Side = Side.STAND_IN) -> None:
         super().__init__(reason)
@@ -141,7 +141,7 @@ class LostStandIn(LostBackend):
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """How to start the backend that answers what the tested one does not declare, and how long to wait for it."""
+    """The command and the timeout of the backend that answers the operators that the tested one does not declare."""
 
     command: BackendCommand
     timeout: float
@@ -162,7 +162,7 @@ class WithStandIn:
         self._own, self._declared, self._start = own, declared, start
         self._other: Carrier | None = None
         self._known: frozenset[str] = frozenset()
-        self._asked: dict[Carrier, dict[int, int]] = {own: {}}  # by side: its id of a request, and ours
+        self._asked: dict[Carrier, dict[int, int]] = {own: {}}  # by side: its id of a request, and our id
         self._next_id = 0
 
     @property
@@ -172,7 +172,7 @@ class WithStandIn:
 
     @property
     def backlog(self) -> int:
-        """Bytes of requests that either side has not taken yet."""
+        """The number of bytes of requests that either side has not read yet."""
         return sum(side.backlog for side in self._asked)
 
     def hello(self) -> Hello:
@@ -180,7 +180,7 @@ class WithStandIn:
         return self._own.hello()
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request at the side that answers it; raises LostStandIn where there is none."""
+        """Queue one request at the side that answers it; raises LostStandIn if no side can."""
         own = method in self._declared or method.startswith("tally.")
         side = self._own if own else self._stand_in(method)
         number, self._next_id = self._next_id, self._next_id + 1
@@ -188,9 +188,9 @@ class WithStandIn:
         return number
 
     def wait(self) -> list[tuple[int, Outcome]]:
-        """At least one answer; raises LostBackend, and LostStandIn where the stand-in is lost.
+        """Wait for at least one answer; raises LostBackend, or LostStandIn if the stand-in is lost.
 
-        The stand-in is asked first: the time in which the harness does not read from the backend is not its silence.
+        The stand-in is asked first, because time in which the harness does not read from the backend does not count.
         """
         other = self._other
         if other is None or not self._asked[other]:
@@ -198,7 +198,7 @@ class WithStandIn:
         return self._blaming(other, lambda: self._answers(other))
 
     def settle(self, grace: float = GRACE) -> bool:
-        """Send tally.bye to both; whether the backend then ended on its own."""
+        """Send tally.bye to both; return whether the backend then ended on its own."""
         try:
             left = self._own.settle(grace)
             if self._other is not None:

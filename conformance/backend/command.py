@@ -40,7 +40,7 @@ from conformance.backend.outcome import (
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.framing import MAX_MESSAGE, Dialect, Garbage
 
-# Windows has neither; there the module can be imported, and no process is started.
+# Windows has neither: there the module can be imported, but it starts no process.
 with contextlib.suppress(ModuleNotFoundError):
     import fcntl
     import termios
@@ -82,14 +82,14 @@ class Process:
         self._poll.register(self._complaints, select.POLLIN)
         self._writing = False
         self._splitter = dialect.splitter()
-        # Filled again by every read: a bytes object of this size costs 8 µs, the rest of a read 1 µs.
+        # Every read fills it again: a new bytes object of this size costs 8 µs, the rest of a read 1 µs.
         self._room = memoryview(bytearray(_CHUNK))
         self._outgoing = bytearray()
         self._answers: list[tuple[int, Outcome]] = []
         self._open: set[int] = set()
         self._next_id = 0
         self._written = 0
-        self._begun = False  # known once it has ended: whether it took or said anything
+        self._begun = False  # after its end: whether it read or wrote anything
         self._grace = GRACE
         self.closed = False
 
@@ -110,7 +110,7 @@ class Process:
             raise BadHello(str(error), error.lost, self._stderr_text()) from None
 
     def submit(self, method: str, params: Any) -> int:
-        """Queue one request; its id. Raises ValueError, TypeError or RecursionError where no message can carry it."""
+        """Queue one request; return its id. Raises ValueError, TypeError, RecursionError if no message can have it."""
         id_ = self._next_id
         message = self.dialect.dump({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         if len(message) > MAX_MESSAGE:
@@ -122,11 +122,11 @@ class Process:
 
     @property
     def backlog(self) -> int:
-        """Bytes of requests that the process has not taken yet."""
+        """The number of bytes of requests that the process has not read yet."""
         return len(self._outgoing)
 
     def wait(self) -> list[tuple[int, Outcome]]:
-        """At least one answer; raises LostBackend where none can come."""
+        """Wait for at least one answer; raises LostBackend if none can come."""
         return self._wait(self.timeout)
 
     def _wait(self, timeout: float) -> list[tuple[int, Outcome]]:
@@ -139,7 +139,7 @@ class Process:
         return answers
 
     def settle(self, grace: float = GRACE) -> bool:
-        """Send tally.bye; whether the process then ended. Raises LostBackend where it sends anything more."""
+        """Send tally.bye; return whether the process then ended. Raises LostBackend if it sends another message."""
         self._outgoing += self.dialect.dump({"jsonrpc": "2.0", "method": "tally.bye"})
         end = time.monotonic() + grace
         self._grace = grace
@@ -163,14 +163,14 @@ class Process:
         if self.closed:
             return
         self.closed = True
-        # Before the process is reaped: afterwards its number may belong to another.
+        # This comes before the process is reaped: afterwards its number may belong to another process.
         with contextlib.suppress(OSError):
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.kill()
         guardian().forget(self._child.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(GRACE)
-        # Once only: what fled from its session may go on writing.
+        # Read only once: a process that left its session may keep writing.
         with contextlib.suppress(OSError, ValueError):
             self._keep(os.read(self._complaints, 1 << 20))
         for stream in self._streams:
@@ -204,7 +204,7 @@ class Process:
         except BlockingIOError:
             pass
         except OSError:
-            # The process closed its stdin; what it still says, or its end, tells why.
+            # The process closed its stdin; its next output, or its end, tells why.
             self._outgoing.clear()
         if bool(self._outgoing) != self._writing:
             self._writing = not self._writing
@@ -223,7 +223,7 @@ class Process:
             self._stdin.close()
 
     def _read(self) -> bool:
-        """Read what is on stdout; whether there was anything."""
+        """Read the bytes on stdout; return whether there were any."""
         try:
             count = os.readv(self._source, [self._room])
         except BlockingIOError:
@@ -267,12 +267,12 @@ class Process:
         if hasattr(os, "waitid"):  # Linux; macOS from Python 3.13 on
             try:
                 return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-            except ChildProcessError:  # our parent ignores SIGCHLD, so the system has reaped it
+            except ChildProcessError:  # our parent ignores SIGCHLD, so the system has already reaped the process
                 return True
         return self._child.poll() is not None
 
     def _ended(self) -> LostBackend:
-        """Lost, because its stdout came to an end; says how the process ended, which may take a moment to be known."""
+        """The loss of a process whose stdout ended, with the way it ended, which may take a moment to be known."""
         until, pause = time.monotonic() + min(self._grace, self.timeout), 0.0005
         while not (gone := self._has_ended()) and time.monotonic() < until:
             time.sleep(pause)
@@ -286,7 +286,7 @@ class Process:
         return LostBackend(Crash(how))
 
     def _has_read(self) -> bool:
-        """Whether it took any byte of what it was sent, as far as the system tells."""
+        """Whether the process read any byte of its requests, as far as the system tells."""
         unread = array("i", [0])
         try:
             fcntl.ioctl(self._stdin.fileno(), termios.FIONREAD, unread)
@@ -338,9 +338,9 @@ def _started(
 
 
 def _widen(pipe: int) -> None:
-    """Make a pipe as large as a chunk where the system can: on Linux 8 MB of indices then come twice as fast."""
+    """Make a pipe as large as a chunk if the system can: on Linux 8 MB of indices then arrive twice as fast."""
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # a user's pipes together may be too large
+        with contextlib.suppress(OSError):  # all pipes of the user together may be too large
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _CHUNK)
 
 

@@ -3,7 +3,7 @@
 A conversation is a generator. It yields a list of calls and is sent the list of their outcomes, or yields RESTART for
 a new process; it returns its finding. When the process is lost, the unfinished conversations start again, each alone
 in a fresh process, the one with the oldest open request first. A conversation is to blame only if the backend is lost
-again. Once one is found guilty the others go on together (DESIGN 6).
+again. As soon as one is to blame, the others continue together (DESIGN 6).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from conformance.codec.scalar import IllTyped
 
 __all__ = ["RESTART", "Call", "Conversation", "ConversationResult", "Driver", "RestartRequest", "Talk"]
 
-GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in all: each costs a process or a timeout
-_SILENCES: Final = 5  # conversations in a row that end in a timeout; nothing answers any more
-_STARTS: Final = 3  # processes in a row that never said a valid hello
-_PIPELINES: Final = 3  # losses that no conversation repeats alone, then everything is asked one by one
+GIVE_UP_AFTER: Final = 20  # conversations lost in a row, or timeouts in total: each costs a process or a timeout
+_SILENCES: Final = 5  # conversations in a row that end in a timeout: the backend no longer answers
+_STARTS: Final = 3  # processes in a row without a valid hello
+_PIPELINES: Final = 3  # after so many losses that no conversation repeats alone, all run one by one
 _BRIEF: Final = 0.1  # seconds of grace for a backend that has ignored tally.bye before
 
 
@@ -51,8 +51,8 @@ class Driver:
     the order of the conversations. Silence costs a timeout; the driver counts it, or
     the `timeout_budget` that it shares with other drivers.
 
-    With a `stand_in` only what the backend declares is asked of it: `declared`, else what its first process says. What
-    a later process says changes nothing. `stand_in_losses` collects losses of the stand-in that no conversation repeats
+    With a `stand_in` the backend is asked only the operators that it declares: `declared`, else those of its first
+    hello. Later hellos change nothing. `stand_in_losses` collects losses of the stand-in that no conversation repeats
     alone.
     """
 
@@ -83,7 +83,7 @@ class Driver:
         self.timeout_budget: TimeoutBudget | None = None
 
     def start(self) -> tuple[Carrier, Hello]:
-        """A new backend after a valid hello, with its stand-in; raises BadHello."""
+        """Start a backend with its stand-in; return it after a valid hello. Raises BadHello."""
         carrier = self._carrier()
         try:
             hello = self._introduced(carrier)
@@ -118,12 +118,12 @@ class Driver:
             raise
 
     def connect(self) -> Hello:
-        """Start the lasting process where none runs; what it said as it started. Raises BadHello."""
+        """Start the lasting process if none runs; return its hello. Raises BadHello."""
         self._connected = self._connected or self.start()
         return self._connected[1]
 
     def request(self, method: str, params: Any) -> Outcome:
-        """What the lasting process says to a request that is no call; raises BadHello and LostBackend."""
+        """The outcome of a request that is no call, from the lasting process; raises BadHello and LostBackend."""
         self.connect()
         assert self._connected is not None
         carrier = self._connected[0]
@@ -136,7 +136,7 @@ class Driver:
         return outcome
 
     def disconnect(self, settle: bool = False) -> None:
-        """End the lasting process; `settle` waits for what it still has to say."""
+        """End the lasting process; `settle` waits for its last messages."""
         if self._connected is not None:
             carrier, self._connected = self._connected[0], None
             try:
@@ -150,7 +150,7 @@ class Driver:
     def run(self, conversations: Iterable[Conversation[T]], lasting: bool = False) -> Generator[ConversationResult[T]]:
         """Run every conversation; each is finished exactly once, in no particular order; no loss is raised.
 
-        Where they are `lasting`, those that restart no process run in one process that later calls use as well.
+        With `lasting`, conversations without restarts run in one process that later calls also use.
         """
         together: deque[Conversation[T]] = deque()
         in_step: deque[Conversation[T]] = deque()
@@ -170,7 +170,7 @@ class Driver:
 
     @property
     def _why_given_up(self) -> str | None:
-        """Why nothing is asked any more."""
+        """The reason why the driver asks nothing more; None if it still asks."""
         if self._lost_in_a_row >= GIVE_UP_AFTER and not self.tolerant:
             return f"the backend was lost in {GIVE_UP_AFTER} conversations in a row"
         if self.timeout_budget is not None and (why := self.timeout_budget.exhausted) is not None:
@@ -184,7 +184,7 @@ class Driver:
         return None
 
     def _given_up(self, conversation: Conversation[T]) -> str | None:
-        """Why this conversation is not started any more."""
+        """The reason why this conversation is not started; None if it may start."""
         why = self._why_given_up
         if why is not None or self.timeout_budget is None:
             return why
@@ -246,7 +246,7 @@ class Driver:
                 if carrier is not None:
                     self._end(carrier)
         if pipeline is not None:
-            pipeline.interrupted()  # closed now, so that their roots are gone before they are started again
+            pipeline.interrupted()  # closed now, so that their roots are removed before they start again
         if loss is not None:
             self._counted(loss.reason)
         guilty = False
@@ -261,7 +261,7 @@ class Driver:
         self, loss: LostBackend, interrupted: Sequence[Conversation[T]], waiting: deque[Conversation[T]]
     ) -> Iterator[ConversationResult[T]]:
         suspects, guilty = deque(interrupted), False
-        # A backend that has just been lost several times in a row would only be lost together once more.
+        # After several losses in a row, running them together would only lose the backend again.
         while suspects and not (guilty and self._lost_in_a_row < _PIPELINES):
             finished = self._run_alone(suspects.popleft())
             guilty = guilty or finished.lost is not None
@@ -334,7 +334,7 @@ class Driver:
         return reason
 
     def submit(self, carrier: Carrier, call: Call) -> int:
-        """Queue one call on a carrier; the id of its request. Raises Unsendable."""
+        """Queue one call on a carrier; return the id of its request. Raises Unsendable."""
         if call.operator not in self.codebook:
             raise KeyError(f"no contract describes {call.operator}; ask only what one does")
         try:

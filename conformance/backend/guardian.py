@@ -1,8 +1,8 @@
 """The guardian ends every backend process and removes every temporary folder when the harness ends in any way.
 
 One guardian process serves one harness process. It reads a pipe whose other end only the harness has open, so it sees
-a SIGKILL of the harness as the end of the file. The harness tells it which process groups and folders there are. On
-Linux it also finds, by a mark in its environment, a process of which it was not told or that left its group.
+a SIGKILL of the harness as the end of the file. The harness tells it the process groups and folders. On Linux
+it also finds, by a mark in the environment, processes that it was not told about or that left their group.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Guardian:
         self._tell(b"+p", str(group))
 
     def forget(self, group: int) -> None:
-        """Leave this process group alone; said before its leader is reaped, after which its number may be another's."""
+        """Leave this process group alone; call this before its leader is reaped, when its number becomes free."""
         self._tell(b"-p", str(group))
 
     def folder(self, base: str, name: str = "roots") -> Path:
@@ -56,19 +56,19 @@ class Guardian:
         with self._lock:
             if key not in self._folders or not self._folders[key].is_dir():
                 path = Path(os.path.realpath(base), f"tally-{name}-{os.getpid()}-{secrets.token_hex(6)}")
-                # Before it is there: the harness may end in between.
+                # Told before the folder exists: the harness may end in between.
                 self._tell(b"+f", str(path))
                 path.mkdir(mode=0o700)
                 self._folders[key] = path
             return self._folders[key]
 
     def clear(self) -> None:
-        """Remove the folders now, because the harness ends as it should."""
+        """Remove the folders now, at a normal end of the harness."""
         for path in self._folders.values():
             shutil.rmtree(path, ignore_errors=True)
 
     def _tell(self, what: bytes, name: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it was killed by hand; the run goes on as it would without one
+        with contextlib.suppress(BrokenPipeError):  # the guardian was killed by hand; the run continues without it
             os.write(self._sink, what + os.fsencode(name) + b"\0")
 
 
@@ -91,16 +91,16 @@ def _guardian_of(process: int) -> Guardian:
 
 
 def _start(source: int, token: str) -> None:
-    """Start the guardian process: deaf to the harness's terminal, and holding nothing of the harness's open."""
+    """Start the guardian process: signals of the terminal do not reach it, and it inherits no open file."""
     null = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2), (os.POSIX_SPAWN_DUP2, source, 0)]
     # Isolated and without site-packages: 10 ms, and no module of a user's folder is imported.
     arguments = [sys.executable, "-I", "-S", str(_PROGRAM), MARK, token]
-    # Without our own mark: where a harness is a backend of another harness, the guardian must outlive both.
+    # Without our own mark: if a harness is a backend of another harness, the guardian must outlive both.
     environment = {name: value for name, value in os.environ.items() if name != MARK}
     try:
         os.posix_spawn(sys.executable, arguments, environment, file_actions=actions, setsid=True)
-    except NotImplementedError:  # it then leaves our session on its own
+    except NotImplementedError:  # the process then leaves our session itself
         os.posix_spawn(sys.executable, arguments, environment, file_actions=actions)
     finally:
         os.close(null)

@@ -1,7 +1,7 @@
 """The guardian process: `python -I -S guardian_process.py MARK TOKEN`; stdin says what must not outlive the harness.
 
 Messages end with a NUL: `+pNUMBER` and `-pNUMBER` for a process group, `+fPATH` for a folder. At the end of the input
-the harness is gone: groups and processes with `MARK=TOKEN` in their environment are killed, then folders removed. It
+the harness has ended: groups and processes with `MARK=TOKEN` in their environment are killed, then folders removed. It
 imports the standard library alone, and ends itself afterwards.
 """
 
@@ -20,10 +20,10 @@ PAUSE = 0.02  # seconds between two looks
 
 
 def main(mark: str, token: str) -> None:
-    """Read until the harness is gone, then end what it left."""
+    """Read until the harness has ended, then end the processes and remove the folders that it left."""
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
         signal.signal(one, signal.SIG_IGN)
-    with contextlib.suppress(OSError):  # where it has one of its own already
+    with contextlib.suppress(OSError):  # fails if it already has its own session
         os.setsid()
     os.chdir("/")
     groups, folders = listen()
@@ -41,7 +41,7 @@ def main(mark: str, token: str) -> None:
 
 
 def listen() -> tuple[dict[int, str], list[str]]:
-    """The groups, each with the birth of its leader, and the folders that are there at the end of the input."""
+    """The groups, each with the birth of its leader, and the folders that remain at the end of the input."""
     groups: dict[int, str] = {}
     folders: list[str] = []
     rest = b""
@@ -59,7 +59,7 @@ def listen() -> tuple[dict[int, str], list[str]]:
 
 
 def birth(process: int) -> str:
-    """When a process began, in the system's ticks, so that a number given to another is known; "" if it is gone."""
+    """The start of a process, in the system's ticks, which shows whether its number was reused; "" if it is gone."""
     try:
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -67,7 +67,7 @@ def birth(process: int) -> str:
 
 
 def processes() -> list[int]:
-    """Every process that /proc shows, but this one; none where there is no /proc."""
+    """Every process in /proc except this one; none if there is no /proc."""
     try:
         return [
             int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal() and int(one.name) != os.getpid()
@@ -77,9 +77,9 @@ def processes() -> list[int]:
 
 
 def end(process: int, wanted: bytes) -> bool:
-    """Kill a process that carries the mark; whether there was one."""
+    """Kill a process if it has the mark; return whether it had."""
     try:
-        # Held by a descriptor: between the look and the kill its number cannot become another's.
+        # The descriptor makes sure that the number is not reused between the check and the kill.
         held = os.pidfd_open(process)
     except OSError:
         return False
@@ -95,7 +95,7 @@ def end(process: int, wanted: bytes) -> bool:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder, also with folders in it that cannot be entered."""
+    """Remove a folder, even with folders in it that cannot be entered."""
     for path, below, _ in os.walk(folder):
         for inner in (Path(path, name) for name in below):
             with contextlib.suppress(OSError):

@@ -16,10 +16,10 @@ _LONGEST: Final = 200  # characters
 
 
 class BadHello(Exception):
-    """A started backend did not introduce itself properly: what was expected and what came.
+    """A started backend gave no valid introduction; the message says what was expected and what came.
 
-    `stderr` is what it wrote there, for people; `lost` is the outcome for a conversation that needed the hello. Where
-    it has not `begun`, it ended before it read or wrote anything: the command starts no backend.
+    `stderr` is its stderr, for people; `lost` is the outcome for a conversation that needed the hello. If it has not
+    `begun`, it ended before it read or wrote anything: the command starts no backend.
     """
 
     def __init__(self, reason: str, lost: Lost | None = None, stderr: str = "", begun: bool = True) -> None:
@@ -39,7 +39,7 @@ class Hello:
     wires: tuple[str, ...]
     operators: frozenset[str]
     max_in_flight: int
-    changed: frozenset[str] | None = None  # of a mutant: what its mistake can reach
+    changed: frozenset[str] | None = None  # of a mutant: the operators that its mistake can affect
     sources: str = ""  # of a mutant: a digest of everything that the operators in `changed` rest on
     functions: frozenset[str] | None = None  # of a mutant: the only functions that it changes
     explains: bool = False  # whether it answers tally.explain
@@ -60,7 +60,7 @@ def hello_from(result: Any) -> Hello:
     if not isinstance(texts[0], str) or not texts[0] or not all(isinstance(text, str) for text in texts):
         raise BadHello("`name` must be text, `version` and `language` text where they are given")
     if not all(text.isprintable() and len(text) <= _LONGEST for text in texts):
-        # It is shown in reports, where a separate line could pass for the verdict.
+        # Reports show it, and a separate line there could be mistaken for the verdict.
         raise BadHello(f"`name`, `version` and `language` are each one line of at most {_LONGEST} characters")
     changed = None if result.get("changed") is None else _names(result, "changed", "operator names")
     functions = None if result.get("functions") is None else _names(result, "functions", "texts")

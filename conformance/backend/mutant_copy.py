@@ -24,7 +24,7 @@ _LAST_LINES: Final = 3
 
 
 class UnusableMutant(Exception):
-    """A mutant that cannot run: a patch does not apply, or what it leaves cannot be built."""
+    """A mutant that cannot run: a patch does not apply, or the patched copy cannot be built."""
 
     def __init__(self, reason: str, status: int = _NOT_APPLIED) -> None:
         super().__init__(reason)
@@ -34,7 +34,7 @@ class UnusableMutant(Exception):
 def mutant_copy(suite: Suite, id_: str) -> Path:
     """The folder in which the reference's command starts the mutant; it is removed with the process of the harness.
 
-    It has the suite's `[mutants] folder` at the same place as the suite; it is made once, until `drop_copy`.
+    The copy has the suite's `[mutants] folder` at the same path; it is made once, and kept until `drop_copy`.
     Raises UnusableMutant.
     """
     mutant = load_library(suite).mutants.get(id_)
@@ -52,7 +52,7 @@ def mutant_copy(suite: Suite, id_: str) -> Path:
 
     try:
         shutil.copytree(suite.root / suite.mutants.folder, folder, ignore=skipped, dirs_exist_ok=True, symlinks=True)
-    except shutil.Error as error:  # of every file that could not be copied
+    except shutil.Error as error:  # it lists every file that could not be copied
         source, _, reason = error.args[0][0]
         raise UnusableMutant(f"{source} cannot be copied: {reason}") from None
     for file, content in patched(mutant, folder).items():
@@ -76,7 +76,7 @@ def _place(suite: Suite, id_: str) -> Path:
 
 
 def copy_digest(suite: Suite, id_: str) -> str:
-    """The SHA-256, in hex, of every file of a mutant's copy; empty where there is none."""
+    """The SHA-256, in hex, of every file of a mutant's copy; empty if there is no copy."""
     try:
         copy = mutant_copy(suite, id_)
     except UnusableMutant:
@@ -104,7 +104,7 @@ def patched(mutant: Mutant, folder: Path) -> dict[Path, bytes]:
 
 
 def patched_files(library: Library) -> list[str]:
-    """The files of the suite that its mutants change, where they are patches of a folder of it."""
+    """The files of the suite that its mutants change, if the mutants are patches of a folder."""
     folder = library.suite.mutants.folder
     return sorted({f"{folder}/{one.file}" for mutant in library.mutants.values() for one in mutant.patches if folder})
 

@@ -11,7 +11,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped, shorten
 
-UNREGISTERED: Final = "a registered failure code"  # what is expected where an error is of no contract
+UNREGISTERED: Final = "a registered failure code"  # the expected text if an error belongs to no contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Side(Enum):
 
     BACKEND = "the backend"
     STAND_IN = "the stand-in"
-    INSTALLATION = "the installation"  # a stand-in that cannot start: no backend is the cause
+    INSTALLATION = "the installation"  # a stand-in cannot start; the backend is not the cause
 
 
 class LostBackend(Exception):
@@ -101,7 +101,7 @@ _ERROR_MEMBERS: Final = frozenset({"code", "message", "data"})
 
 
 def outcome_of(message: Mapping[str, Any]) -> Outcome:
-    """What an answer says; an answer that JSON-RPC 2.0 does not know is a ProtocolError."""
+    """The outcome in an answer; an answer that is not valid JSON-RPC 2.0 is a ProtocolError."""
     if message.get("jsonrpc") != "2.0":
         return ProtocolError('an answer without "jsonrpc": "2.0"')
     if ("result" in message) == ("error" in message):
@@ -119,7 +119,7 @@ def outcome_of(message: Mapping[str, Any]) -> Outcome:
 
 
 def unexpected_message(message: Mapping[str, Any]) -> ProtocolError:
-    """What is wrong with a message whose id was never asked."""
+    """The protocol error for a message whose id no request had."""
     if "method" in message and "id" not in message:
         return ProtocolError(f"a notification, {shorten(message['method'])}: a backend only answers")
     error = message.get("error")

@@ -20,13 +20,13 @@ _ROOT: Final = Path(__file__).resolve().parents[2]  # the folder of our own `con
 
 
 class BackendNotFound(Exception):
-    """A backend string names nothing that can be started; says what was looked for and the next step."""
+    """A backend string names nothing that can start; the message says what was looked for and the next step."""
 
-    place = "tally"  # no file is wrong
+    place = "tally"  # there is no file with a mistake
 
     @property
     def message(self) -> str:
-        """All that it says."""
+        """The whole message."""
         return str(self)
 
 
@@ -37,7 +37,7 @@ class BackendCommand:
     text: str
     arguments: tuple[str, ...]
     environment: dict[str, str] = field(repr=False, compare=False)
-    in_process: str = ""  # module[:object], where the harness makes the calls in its own process
+    in_process: str = ""  # module[:object], if the harness calls it in its own process
     folder: Path | None = None  # where it starts; None: in the current folder
 
 
@@ -52,16 +52,16 @@ def resolve(text: str, suite: Suite, wire: str = "json", same_process: bool = Fa
 
 @cache
 def time_zone() -> str:
-    """A time zone that is never UTC: one with daylight saving and odd minutes, so that no local time passes for UTC.
+    """A time zone that is never UTC, with daylight saving and odd minutes, so local time is never mistaken for UTC.
 
-    A name where the zones of the system have it, because Node and Java know no rule; else its rule, because the C
-    library takes a name that it does not find for UTC.
+    It is a name if the system has the zone, because Node and Java do not read rules; else a rule, because the C
+    library treats an unknown name as UTC.
     """
     return _ZONE if any(Path(folder, _ZONE).is_file() for folder in TZPATH) else _RULE
 
 
 _ZONE: Final = "America/St_Johns"
-_RULE: Final = "NST3:30NDT,M3.2.0,M11.1.0"  # what the zone does today, as POSIX writes it
+_RULE: Final = "NST3:30NDT,M3.2.0,M11.1.0"  # the current rule of the zone in POSIX form
 
 
 def _command(text: str, suite: Suite, wire: str, same_process: bool) -> BackendCommand:
@@ -105,14 +105,14 @@ def _mutant(text: str, suite: Suite, wire: str) -> BackendCommand:
     """A mutant by the suite's own command, or the reference in a patched copy of its folder."""
     id_, ways = text.removeprefix(MUTANT), suite.mutants
     if ways.command:
-        # A word of the command takes the id whole, whatever is in it.
+        # The id stays in one word of the command, whatever characters it has.
         first, *rest = (word.replace("{id}", id_) for word in _split_command(ways.command))
         command = _declared(text, shlex.join([first, *rest]), suite, wire, suite.root)
         return replace(command, environment={"TALLY_SPEC_DIR": str(suite.spec), **command.environment})
     if not ways.folder:
         hint = "name a folder or a command in [mutants] of tally.toml"
         raise BackendNotFound(f"the suite does not say how {text!r} starts; {hint}")
-    from conformance.backend.mutant_copy import UnusableMutant, mutant_copy  # it brings the expression engine along
+    from conformance.backend.mutant_copy import UnusableMutant, mutant_copy  # it imports the expression engine
 
     try:
         copy = mutant_copy(suite, id_)
@@ -164,7 +164,7 @@ def _ours(wire: str) -> dict[str, str]:
 def _search_path() -> list[str]:
     """PYTHONPATH for our own processes: our root first, unless the interpreter finds it anyway.
 
-    Put before the standard library, a site-packages folder would let its modules shadow that.
+    If a site-packages folder came before the standard library, its modules would hide modules of that.
     """
     installed = str(_ROOT) in (*site.getsitepackages(), site.getusersitepackages())
     return [*([] if installed else [str(_ROOT)]), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -1,4 +1,4 @@
-"""A backend under bubblewrap: no network, no way to outlive the run, nothing to write to but its roots.
+"""A backend under bubblewrap: it has no network, cannot outlive the run, and can write only to its roots.
 
 It sees the system's programs, its own interpreter and its own files, all read-only, and an empty /tmp that vanishes
 with it. The contracts, the vectors, the reports and the harness are not there. `docs/threat-model.md` says what that is
@@ -29,7 +29,7 @@ from conformance.contract.library import load_library
 from conformance.contract.suite import MUTANT, Suite
 
 FILE: Final = "signatures.pickle"
-_PACKAGES: Final = ("backend", "codec", "contract")  # what the worker imports; no contract and no vector is in them
+_PACKAGES: Final = ("backend", "codec", "contract")  # imports of the worker, without contracts and vectors
 _OURS: Final = Path(__file__).resolve().parents[1]
 
 
@@ -51,7 +51,7 @@ HOME: Final = Path("/tally")  # where our own code is in the sandbox
 _ROOT: Final = Path(__file__).resolve().parents[2]
 WORKER: Final = "conformance.backend.worker"  # the module that serves python: backends
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
-# What programs look up by a fixed name; not all of /etc, which may have files for the user alone.
+# Files that programs open by a fixed name; not all of /etc, which may have private files of the user.
 _SETTINGS: Final = (
     *("alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types"),
     *("nsswitch.conf", "passwd", "pki/tls/openssl.cnf", "ssl/openssl.cnf", "timezone"),
@@ -59,9 +59,9 @@ _SETTINGS: Final = (
 _ISOLATED: Final = ("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 _PRIVATE: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 (of the sandbox alone)
 _KEPT: Final = ("LANG", "LC_ALL", "PATH", "TALLY_WIRE")
-_OWN: Final = ("TALLY_WIRE", "TZ")  # of the command, whatever the user's are
+_OWN: Final = ("TALLY_WIRE", "TZ")  # taken from the command, not from the user's environment
 _PROBE: Final = 20  # seconds
-_END: Final = "--"  # of the options of bubblewrap
+_END: Final = "--"  # ends the options of bubblewrap
 _READABLE: Final = 'while IFS= read -r file; do [ -r "$file" ] && exit 0; done; exit 1'
 
 
@@ -84,7 +84,7 @@ class Sandbox:
         started = self.inside(command)
         here = command.folder or Path.cwd()
         options = [*_ISOLATED, *_system(), *_PRIVATE, *self._bound(self._bindings(command)[0])]
-        # Last, because binding makes folders in it.
+        # This comes last, because binding makes folders in it.
         options += ["--bind", self.roots, self.roots, "--dir", here, "--remount-ro", "/", "--chdir", here, "--clearenv"]
         for name, value in sorted(started.environment.items()):
             options += ["--setenv", name, value]
@@ -99,7 +99,7 @@ class Sandbox:
         return replace(command, arguments=tuple(arguments), environment=known)
 
     def can_read(self, command: BackendCommand, files: Iterable[Path]) -> bool:
-        """Whether the backend can read any of these files, which is tried in its sandbox; raises NoSandbox."""
+        """Whether the backend can read any of these files; it is tried in the sandbox. Raises NoSandbox."""
         whole = self.command(command).arguments
         tried = [*whole[: whole.index(_END)], _END, "/bin/sh", "-c", _READABLE]
         names = b"".join(os.fsencode(file.absolute()) + b"\n" for file in files)
@@ -145,7 +145,7 @@ class Sandbox:
             yield from self._folders([folder])
 
     def _folders(self, folders: Iterable[Path]) -> list[Path]:
-        """Those that may be shown whole: no folder above the user's home, and no checkout of the harness."""
+        """The folders that may be shown whole: none above the user's home, and no checkout of the harness."""
         private = [Path.home(), *([_ROOT] if (_ROOT / "spec").is_dir() else [])]
         # A link to the checkout shows the checkout.
         shown = ((one, one.resolve()) for one in folders if one.is_dir())
@@ -198,7 +198,7 @@ def require_bwrap() -> str:
 
 @lru_cache(1)
 def bwrap_version() -> str:
-    """What bubblewrap says its version is; for observations, never for a record."""
+    """The version that bubblewrap reports; for observations, never for a record."""
     said = subprocess.run([require_bwrap(), "--version"], capture_output=True, text=True, check=False)
     return said.stdout.strip()
 

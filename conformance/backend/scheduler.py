@@ -35,7 +35,7 @@ Talk = Generator[Sequence[Call] | RestartRequest, Sequence[Outcome], T]
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Generic[T]):
-    """A named talk that can be started again; `alone` where it restarts the process.
+    """A named talk that can be started again; `alone` is true if it restarts the process.
 
     Those that do and may share their processes run `in_step`: each process takes all of them to their next restart.
     """
@@ -57,18 +57,18 @@ class ConversationResult(Generic[T]):
     finding: T | None
     lost: Lost | None = None
     stderr: str = ""
-    asked: bool = True  # false where the driver had given the backend up
+    asked: bool = True  # false if the driver had given up the backend
     called: frozenset[str] = frozenset()  # the operators that were called in it
-    calls: int = 0  # of a lost one: how many were made; the last was open
+    calls: int = 0  # in a lost conversation: how many calls were made; the last was open
     side: Side = Side.BACKEND  # who was lost
 
 
-OF_AN_OPERATOR: Final = 5  # silent checks, then no other of this operator is asked
-OF_A_RUN: Final = 12  # silent checks, each operator counted up to the number above; then nothing is asked
+OF_AN_OPERATOR: Final = 5  # after so many silent checks, no other check of the operator runs
+OF_A_RUN: Final = 12  # the same for all checks; each operator counts up to the number above
 
 
 class TimeoutBudget:
-    """Counts the silent checks of one run, in any process that is forked behind it.
+    """Counts the silent checks of one run, in all processes that are forked after it is made.
 
     An operator's count stops at its limit. So the sum, and what is given up on, is the same in whatever order a
     deterministic backend is asked.
@@ -82,13 +82,13 @@ class TimeoutBudget:
         self.most = 2 * OF_A_RUN + 2 * jobs
 
     def timed_out(self) -> None:
-        """One timeout more, whether or not a check repeats it."""
+        """Count one timeout, whether or not a check repeats it."""
         if self._counted(0) == 1:
             bound = f"after {self.most} timeouts, {self.most * self._timeout:g} s in all"
             self.tell(f"no answer within {self._timeout:g} s; a silent backend is given up on {bound}")
 
     def silent(self, key: str) -> None:
-        """The check with this key was silent, alone."""
+        """Note that the check with this key was silent when it ran alone."""
         self._counted(self._places[self._groups[key]])
 
     def _counted(self, place: int) -> int:
@@ -108,7 +108,7 @@ class TimeoutBudget:
         return None
 
     def why_given_up(self, group: str) -> str | None:
-        """Why no check of this operator is asked any more."""
+        """The reason why no check of this operator runs any more; None if they run."""
         if (why := self.exhausted) is not None:
             return why
         if self._counts[self._places[group]] >= OF_AN_OPERATOR:
@@ -116,13 +116,13 @@ class TimeoutBudget:
         return None
 
     def why_check_given_up(self, key: str) -> str | None:
-        """Why the check with this key is not asked any more."""
+        """The reason why the check with this key does not run any more; None if it runs."""
         return self.why_given_up(self._groups[key])
 
 
 @contextmanager
 def workers(count: int) -> Iterator[Executor]:
-    """So many threads; an interrupt of the block does not wait for a backend that keeps one of them waiting."""
+    """A pool of threads; if the block is interrupted, it does not wait for a thread that waits for a backend."""
     executor = ThreadPoolExecutor(count)
     try:
         yield executor
@@ -132,7 +132,7 @@ def workers(count: int) -> Iterator[Executor]:
     executor.shutdown()
 
 
-_ENOUGH: Final = 1 << 20  # bytes of requests that may queue; beyond it, asking more would only fill memory
+_ENOUGH: Final = 1 << 20  # bytes of requests that may queue; more would only fill memory
 
 
 class Running(Generic[T]):
@@ -175,7 +175,7 @@ class Pipeline(Generic[T]):
         self._asked: dict[int, tuple[Running[T], int]] = {}  # by request, the oldest first
         self._ready: deque[Running[T]] = deque()
         self._running: dict[Running[T], None] = {}
-        self.resting: list[Running[T]] = []  # they ask for a new process
+        self.resting: list[Running[T]] = []  # conversations that ask for a new process
 
     def run(
         self, waiting: deque[Conversation[T]], resumed: Sequence[Running[T]] = ()

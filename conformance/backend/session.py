@@ -46,7 +46,7 @@ class KnownSignatures:
 
 
 def signatures_of(codebook: Codebook) -> KnownSignatures:
-    """The signatures of a codebook, each made when it is first asked for."""
+    """The signatures of a codebook, each made at its first use."""
 
     def signature(operator: str) -> Signature:
         contract = codebook[operator].contract
@@ -58,7 +58,7 @@ def signatures_of(codebook: Codebook) -> KnownSignatures:
 class SpecSignatures:
     """Signatures read from `spec/` one operator at a time: a worker process starts in a quarter of a second less.
 
-    A contract in a file of another name makes the whole library load.
+    If a contract is in a file of another name, the whole library is loaded.
     """
 
     def __init__(self, suite: Suite) -> None:
@@ -86,7 +86,7 @@ class SpecSignatures:
         return self._numbers.get(code, 0)
 
     def _parts(self, name: str) -> Mapping[str, Source]:
-        """What the file of this name words: one operator, or a machine and its methods."""
+        """The signatures in the file of this name: one operator, or a machine and its methods."""
         if name not in self._files:
             sources = [read(file) for file in self._suite.spec.glob(f"*/{name}.yaml")] if name else []
             parts = [parts_of(one) if "machine" in one.value else (one,) for one in sources]
@@ -112,7 +112,7 @@ class MissingObject(Exception):
 def load_object(target: str) -> Any:
     """The object that `module[:object]` names, a class called without arguments; raises MissingObject.
 
-    What the module raises while it is imported is raised as it is.
+    An exception of the module during its import is raised unchanged.
     """
     module_name, _, path = target.partition(":")
     try:
@@ -139,7 +139,7 @@ def load_object(target: str) -> Any:
 
 
 # The module is looked for in the folder in which its process starts, before all others. Only the module comes first:
-# what else is in the folder, such as a `json` of the user's, comes last, as ever.
+# other files of the folder, such as a `json` of the user, come last, as always.
 
 
 def module_places(module: str, others: Sequence[str], here: Path) -> list[str]:
@@ -232,7 +232,7 @@ class Session:
         if not isinstance(said, dict):
             return said
         self._arrays = said.get("arrays") == "numpy"
-        # What the worker knows better than the object; the object's own word wins.
+        # Values that the worker can add; the values of the object win.
         return {"protocol": PROTOCOL, "language": "Python", "wires": ["json", "cbor"], **said}
 
     def _call(self, method: str, forms: _Forms, params: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The worker process of `python:` backends: `python -P -m conformance.backend.worker module[:object] SPEC`.
 
 SPEC is the folder of the contracts; it may also be a file of stored signatures. The worker speaks both wires; the
-first byte decides. It exits with 0 after tally.bye, with 2
-where there is no such object, and with 70 where a call raised what is no contract failure (traceback on stderr).
+first byte decides. It exits with 0 after tally.bye, with 2 if there is no such object, and with 70 if a call
+raised an exception that is no contract failure (traceback on stderr).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ USAGE, SOFTWARE = 2, 70  # sysexits.h
 class Wire:
     """The file descriptors of the protocol, out of reach of what the backend prints, reads or starts.
 
-    What the user's code prints goes to stderr, what it reads from stdin is empty, and its child processes inherit
-    neither end of the wire.
+    The user's code prints to stderr and reads an empty stdin, and its child processes inherit neither end of the
+    wire.
     """
 
     def __init__(self) -> None:
@@ -44,18 +44,18 @@ class Wire:
             reconfigure(line_buffering=True)
 
     def read(self) -> bytes:
-        """What has come, empty at the end."""
+        """The bytes that arrived; empty at the end."""
         return bytes(self._room[: os.readv(self._source, [self._room])])
 
     def write(self, parts: list[bytes]) -> None:
-        """All of the parts."""
+        """Write all parts."""
         view = memoryview(b"".join(parts))
         while view:
             view = view[os.write(self._sink, view) :]
 
 
 def serve(wire: Wire, subject: Any, signatures: Signatures) -> None:
-    """Answer until tally.bye or the end of the input; leaves the process where a call crashes.
+    """Answer until tally.bye or the end of the input; end the process if a call crashes.
 
     The answers to what one read brought leave together, so that pipelined requests cost two system calls, but no
     answer waits longer than 5 ms or a megabyte.
@@ -78,7 +78,7 @@ def serve(wire: Wire, subject: Any, signatures: Signatures) -> None:
                     wire.write(answers)
                     answers, size, since = [], 0, monotonic()
         except BaseException as error:
-            # The answers that are ready belong to others.
+            # The answers that are ready belong to other requests.
             wire.write(answers)
             _crash(error)
         wire.write(answers)
@@ -102,7 +102,7 @@ def _crash(error: BaseException) -> NoReturn:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve the named object; the exit status."""
+    """Serve the named object; return the exit status."""
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return USAGE
@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
     except MissingObject as error:
         print(f"tally: {error}", file=sys.stderr)
         return USAGE
-    except (Exception, SystemExit):  # a module that leaves while it is imported is no backend either
+    except (Exception, SystemExit):  # a module that exits during its import is no backend either
         traceback.print_exc()
         print(f"tally: {arguments[0]!r} cannot be imported", file=sys.stderr)
         return USAGE

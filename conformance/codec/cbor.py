@@ -1,4 +1,4 @@
-"""CBOR items as bytes arrive, and strict canonical CBOR, the bytes behind every digest."""
+"""Reads CBOR items while bytes arrive, and writes strict canonical CBOR, the bytes of every digest."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, Final
 from conformance.contract.canonical import CANONICAL_NAN, HEAD_SIZES, argument_at, encode_item, head
 from conformance.contract.lazy import np
 
-MAX_NESTING: Final = 1_000  # of one message, on both wires; in JSON a `value` of 300 maps takes 900
-MAX_ITEMS: Final = 1 << 22  # in one message; 2^20 plain integers are four times less
+MAX_NESTING: Final = 1_000  # levels of one message, on both wires; in JSON a `value` of 300 nested maps takes 900
+MAX_ITEMS: Final = 1 << 22  # in one message; four times as many as 2^20 plain integers
 TYPED_ARRAYS: Final[Mapping[int, str]] = {70: "<u4", 71: "<u8"}  # RFC 8746, little-endian
-_SHORT: Final = 64  # characters; names of members come again and again
+_SHORT: Final = 64  # characters; short texts are often names of members, which repeat
 _BYTES, _ARRAY, _MAP, _TAG, _SIMPLE_OR_FLOAT = 2, 4, 5, 6, 7
 _SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
 
 
 class Incomplete(Exception):
-    """The bytes end inside an item; at least `needed` bytes must be there before reading on can succeed."""
+    """The bytes end inside an item; reading can succeed only with at least `needed` bytes."""
 
     def __init__(self, needed: int) -> None:
         super().__init__(f"{needed} bytes needed")
@@ -30,7 +30,7 @@ class Incomplete(Exception):
 
 
 class IllFormed(Exception):
-    """The bytes are no CBOR that this wire knows; `offset` counts from the start of the bytes."""
+    """The bytes are not CBOR that this wire accepts; `offset` counts from the start of the bytes."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -75,7 +75,7 @@ class Simple:
 
 
 def decode(data: bytes | bytearray, start: int = 0) -> tuple[Any, int]:
-    """The item at `start` and the offset behind it; raises Incomplete or IllFormed."""
+    """The item at `start` and the offset after it; raises Incomplete or IllFormed."""
     reader = ItemReader()
     reader.at = start
     return reader.read(data), reader.at
@@ -84,19 +84,19 @@ def decode(data: bytes | bytearray, start: int = 0) -> tuple[Any, int]:
 class ItemReader:
     """Reads one item from bytes that grow: after Incomplete, call `read` again with the same bytes and more.
 
-    Maps come as dict where the keys are distinct text, else as a tuple of pairs.
+    A map becomes a dict if its keys are distinct texts, else a tuple of pairs.
     """
 
     __slots__ = ("_items", "_open", "at")
 
     def __init__(self) -> None:
         self.at = 0  # everything before it is read
-        # Of what is not whole yet: major type, argument, how many members it is to have, and those it has.
+        # For each incomplete item: its major type, argument, final number of members, and members so far.
         self._open: list[tuple[int, int, int, list[Any]]] = []
         self._items = 0
 
     def read(self, data: bytes | bytearray) -> Any:
-        """The item; `at` is the offset behind it. Raises Incomplete or IllFormed."""
+        """The item; `at` is the offset after it. Raises Incomplete or IllFormed."""
         size, at, open_ = len(data), self.at, self._open
         while True:
             if at >= size:
@@ -224,7 +224,7 @@ def _append(message: Any, parts: list[bytes | memoryview]) -> None:
 def encode_canonical(value: Any) -> bytes:
     """The canonical bytes of a native value (RFC 8949 §4.2.1; rulings CA07, CA09).
 
-    Raises ValueError on another NaN than the one and on duplicate keys, TypeError on what is no CBOR item.
+    Raises ValueError for any NaN but the canonical one and for duplicate keys, TypeError for a value CBOR cannot have.
     """
     match value:
         case float():

@@ -12,7 +12,7 @@ from conformance.contract.lazy import LazyMapping
 from conformance.contract.suite import Suite
 from conformance.contract.types import HANDLE, ROOT, has_volatile, lasting, members_of
 
-if TYPE_CHECKING:  # the expression engine that these bring along costs a worker process 100 ms
+if TYPE_CHECKING:  # these import the expression engine, which costs a worker process 100 ms
     from conformance.contract.family import FileFormat
     from conformance.contract.library import Library
     from conformance.contract.model import Contract
@@ -29,8 +29,8 @@ class OperatorForms:
     roots: tuple[str, ...] = ()  # inputs that are directories
     handles: tuple[str, ...] = ()  # inputs that are handles
     given: tuple[str, ...] = ()  # outputs that are handles
-    lasting: Form | None = None  # of the outputs without what is volatile, where anything is
-    suite: Suite = field(default_factory=lambda: Suite(Path()))  # whose generators make inputs
+    lasting: Form | None = None  # of the outputs without volatile members, if there are any
+    suite: Suite = field(default_factory=lambda: Suite(Path()))  # the suite whose generators make inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Codebook:
 
     forms: Mapping[str, OperatorForms]
     numbers: Mapping[str, int]
-    formats: Mapping[str, FileFormat] = field(default_factory=dict)  # of the files that operators keep
+    formats: Mapping[str, FileFormat] = field(default_factory=dict)  # the formats of files that operators keep
     machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the methods of every machine
-    suite: Suite = field(default_factory=lambda: Suite(Path()))  # whose backends speak in these forms
+    suite: Suite = field(default_factory=lambda: Suite(Path()))  # the suite whose backends use these forms
 
     def __getitem__(self, operator: str) -> OperatorForms:
         return self.forms[operator]
@@ -50,12 +50,12 @@ class Codebook:
         return operator in self.forms
 
     def promised(self, names: Iterable[str]) -> frozenset[str]:
-        """The operators that these names promise; a machine's name means all of its methods (DESIGN 6)."""
+        """The operators that these names declare; a machine's name means all of its methods (DESIGN 6)."""
         declared = frozenset(names)
         return declared.union(*(methods for name, methods in self.machines.items() if name in declared))
 
     def stray_method(self, names: Iterable[str]) -> tuple[str, str] | None:
-        """The first name that is a method of a machine which is not among the names, and that machine."""
+        """The first name of a method whose machine is not among the names, and that machine."""
         declared = frozenset(names)
         machine_of = {method: name for name, methods in self.machines.items() for method in methods}
         for name in sorted(declared & machine_of.keys()):
@@ -65,7 +65,7 @@ class Codebook:
 
 
 def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
-    """The codebook of a library; the forms of contracts that `known` has already are taken from there."""
+    """The codebook of a library; forms that `known` already has are taken from there."""
     old, contracts = {} if known is None else known.forms, library.contracts
 
     def forms(name: str) -> OperatorForms:

@@ -14,12 +14,12 @@ from conformance.codec.scalar import WIDE, Convert, Form, IllTyped, enum_form, s
 from conformance.contract.lazy import np
 from conformance.contract.types import TENSOR_DTYPES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 
-MAX_DIMENSIONS: Final = 32  # NumPy before 2.0 knows no more
-_MAX_BYTES: Final = 1 << 62  # what a shape may ask for, its empty sides taken as one; beyond it NumPy has no array
+MAX_DIMENSIONS: Final = 32  # the most that NumPy before 2.0 supports
+_MAX_BYTES: Final = 1 << 62  # largest size of a shape, its empty sides counted as 1; NumPy has no larger array
 
 
 def tensor_form(dtype: str | None) -> Form:
-    """The form of a tensor; a `dtype` of None leaves it to the value."""
+    """The form of a tensor; with a `dtype` of None, each value has its own."""
 
     def size_of(value: Any) -> int:
         if type(value) is not dict or value.keys() != {"dtype", "shape", "data"}:
@@ -42,7 +42,7 @@ def tensor_form(dtype: str | None) -> Form:
             raw = binascii.a2b_base64(data, strict_mode=True)
         except (TypeError, ValueError):
             raise IllTyped("standard base64 with padding", data, ("data",)) from None
-        # Only the end can be another than that of the canonical text: bits that no byte takes, or too much padding.
+        # Only the end can differ from the canonical text: by unused bits, or by too much padding.
         end = binascii.b2a_base64(raw[len(raw) // 3 * 3 :], newline=False).decode()
         if len(data) != len(raw) // 3 * 4 + len(end) or not data.endswith(end):
             raise IllTyped("canonical base64", data, ("data",))
@@ -129,7 +129,7 @@ def _list(item: Type) -> Form:
     check_each, from_native_each, from_cbor_each = map(_list_of, (inner.check, inner.from_native, inner.from_cbor))
 
     def check_wide(values: Any) -> Any:
-        # One pass in C over the joined text; only a list that fails it is walked for the place of the mistake.
+        # One pass in C over the joined text; only a list that fails is walked, to find the place of the mistake.
         try:
             joined = ",".join(values) if type(values) is list and values else "-"
         except TypeError:
@@ -178,7 +178,7 @@ def _list_of(convert: Convert) -> Convert:
 
 
 def typed_array(item: Tagged) -> np.ndarray[Any, Any]:
-    """The numbers of an RFC 8746 typed array; raises IllTyped where it is none."""
+    """The numbers of an RFC 8746 typed array; raises IllTyped for any other item."""
     name = TYPED_ARRAYS.get(item.tag)
     if name is None or not isinstance(item.item, bytes) or len(item.item) % np.dtype(name).itemsize:
         raise IllTyped("a typed array (tag 70 or 71) or a plain array", f"tag {item.tag}")
@@ -227,7 +227,7 @@ def _struct(struct_: Struct) -> Form:
                 try:
                     converted = convert(value)
                 except IllTyped as error:
-                    if name in left_out:  # what differs from run to run reaches no record
+                    if name in left_out:  # a record has no values that differ from run to run
                         raise IllTyped(error.expected, f"a {type(error.found).__name__}", (name, *error.path)) from None
                     raise error.inside(name) from None
                 if name not in left_out:

@@ -1,4 +1,4 @@
-"""The two wires: one JSON message per line, or a CBOR sequence (RFC 8742); a stream of bytes cut into messages."""
+"""The two wires: one JSON message per line, or a CBOR sequence (RFC 8742). They cut a stream of bytes into messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE: Final = 200  # bytes
 
 
 class Garbage(Exception):
-    """Bytes that are no message of this wire; `sample` is the beginning of what should have been one.
+    """Bytes that are no message of this wire; `sample` is their start, from where a message should begin.
 
     Neither text depends on how the bytes were cut on their way, so a record may contain both.
     """
@@ -32,7 +32,7 @@ class LineSplitter:
     """One JSON message per line, UTF-8."""
 
     def __init__(self) -> None:
-        self._begun = bytearray()  # a line whose end has not come
+        self._begun = bytearray()  # a line whose end has not arrived
 
     def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
         """The messages on the lines that end in `data`."""
@@ -49,7 +49,7 @@ class LineSplitter:
             raise _too_long(self._begun)
 
     def unfinished(self) -> bytes:
-        """The beginning of the line whose end has not come."""
+        """The beginning of the line whose end has not arrived."""
         return bytes(self._begun[:_SAMPLE])
 
 
@@ -58,7 +58,7 @@ def _too_long(line: bytes | bytearray) -> Garbage:
 
 
 def _line_message(line: bytes) -> Mapping[str, Any]:
-    # Every member of a list or an object but the first follows a comma; only a long line can have too many.
+    # Each member of a list or object except the first follows a comma; only a long line can have too many.
     if len(line) > MAX_ITEMS and line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_ITEMS:
         raise Garbage(f"more than {MAX_ITEMS} items in one message", line)
     try:
@@ -78,7 +78,7 @@ def _line_message(line: bytes) -> Mapping[str, Any]:
 
 
 def _nesting(value: Any) -> int:
-    """The depth of the objects and arrays in one another."""
+    """The depth of nested objects and arrays."""
     deep, level = 0, [value]
     while level:
         deep += 1
@@ -109,12 +109,12 @@ class SequenceSplitter:
     """A CBOR sequence of maps."""
 
     def __init__(self) -> None:
-        self._begun = bytearray()  # an item whose end has not come
-        self._needed = 1  # its bytes before reading on can succeed
+        self._begun = bytearray()  # an item whose end has not arrived
+        self._needed = 1  # bytes of the item that are needed before reading can succeed
         self._reader = ItemReader()
 
     def feed(self, data: bytes) -> Iterator[Mapping[str, Any]]:
-        """The messages that are whole once `data` is there."""
+        """The messages that `data` completes."""
         buffer: bytes | bytearray = data
         if self._begun:
             self._begun += data
@@ -144,7 +144,7 @@ class SequenceSplitter:
             self._begun = bytearray(buffer[start:])
 
     def unfinished(self) -> bytes:
-        """The beginning of the item whose end has not come."""
+        """The beginning of the item whose end has not arrived."""
         return bytes(self._begun[:_SAMPLE])
 
     def _read(self, buffer: bytes | bytearray, start: int) -> Mapping[str, Any]:
@@ -222,7 +222,7 @@ class CborDialect:
 
 Splitter = LineSplitter | SequenceSplitter
 Dialect = JsonDialect | CborDialect
-# Values are trees: what contains itself is nested too deeply.
+# Values are trees: a value that contains itself counts as nested too deeply.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False)
 _UINT64S: Final = form_of(ListOf(Scalar("uint64")))
 DIALECTS: Final[Mapping[str, Dialect]] = {"json": JsonDialect(), "cbor": CborDialect()}

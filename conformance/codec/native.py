@@ -1,6 +1,6 @@
-"""Native values inside messages: what a Python backend is given, and what it returns, on either wire.
+"""Native values inside messages: the arguments and results of a Python backend, on either wire.
 
-Reading trusts the harness, whose requests are well typed. Writing judges nothing: a value that is not of its declared
+Reading trusts the harness, whose requests are well typed. Writing checks no types: a value that is not of its declared
 type is sent in a form that the type does not have, so that the harness refuses it with its path.
 """
 
@@ -22,12 +22,12 @@ _ARRAYS: Final[Mapping[Type, str]] = {Scalar("uint32"): "uint32", Scalar("uint64
 
 
 class NoWireForm(Exception):
-    """A value that no message of any type can carry; says which."""
+    """A value that no message can have; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeForm:
-    """How native values of one type come out of messages of one wire and go into them."""
+    """The conversions between native values of one type and messages of one wire."""
 
     read: Convert
     write: Convert  # raises NoWireForm
@@ -103,7 +103,7 @@ def _members_writer(writers: Mapping[str, Convert], other: Convert | None, cbor:
 
     def write(values: Any) -> Any:
         if type(values) is not dict:
-            # In a list the self-describing form cannot be taken for an object of the type.
+            # Inside a list the self-describing form cannot be mistaken for an object of the type.
             return as_item(values) if cbor else [_as_it_is(values)]
         for name in values:
             if type(name) is not str:
@@ -126,7 +126,7 @@ def _list_writer(item: Type, cbor: bool) -> Convert:
         return [inner(value) for value in values]
 
     def write_wide(values: Any) -> Any:
-        # In C for a whole list of plain integers, which is what indices are; the harness looks at their range.
+        # One call in C for a list of plain integers, such as indices; the harness checks their range.
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
             values = values.tolist()
         plain = isinstance(values, list) and set(map(type, values)) <= {int}
@@ -166,7 +166,7 @@ def _tensor_item(value: Any) -> Any:
 
 
 def _as_it_is(value: Any) -> Any:
-    """A value in the self-describing JSON form, which is the form of no other type."""
+    """A value in the self-describing JSON form, which no other type uses."""
     try:
         return selfdescribing.from_native(_plain(value))
     except IllTyped as error:
@@ -176,7 +176,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def as_item(value: Any) -> Any:
-    """A value as a CBOR item, tagged where it is of no type; raises NoWireForm."""
+    """A value as a CBOR item, tagged if no type has such a value; raises NoWireForm."""
     value = _plain(value)
     match value:
         case None | bool() | float() | bytes() | bytearray() | Float():

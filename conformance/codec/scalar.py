@@ -26,7 +26,7 @@ class IllTyped(Exception):
         super().__init__(expected)
 
     def inside(self, step: str | int) -> IllTyped:
-        """The same complaint, seen from one level further out."""
+        """The same error with a path from one level further out."""
         return IllTyped(self.expected, self.found, (step, *self.path))
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ def show_path(path: ValuePath) -> str:
             text += f"[{step}]"
         elif _PLAIN.match(step):
             text += f".{step}" if text else step
-        else:  # a backend's own key may be any text, also control characters
+        else:  # a backend's own key may be any text, even with control characters
             text = f"{text or 'result'}[{json.dumps(step[:_LIMIT])}]"
     return text or "result"
 
@@ -57,7 +57,7 @@ def shorten(value: Any, limit: int = _LIMIT) -> str:
 
 
 class _Brief(reprlib.Repr):
-    """A repr that looks at no more of a value than it shows."""
+    """A repr that reads only the part of a value that it shows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ _PACK: Final = {2: ">e", 4: ">f", 8: ">d"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The conversions of one type; each raises IllTyped with the path of what does not fit."""
+    """The conversions of one type; each raises IllTyped with the path of a wrong value."""
 
     check: Convert  # JSON wire -> JSON wire without volatile fields
     to_native: Convert  # JSON wire -> native
@@ -113,7 +113,7 @@ def enum_form(values: tuple[str, ...]) -> Form:
 
 
 def text(value: Any) -> Any:
-    """The string itself; raises IllTyped where it is no string of Unicode scalar values."""
+    """The string itself; raises IllTyped if it is not a string of Unicode scalar values."""
     if type(value) is not str:
         raise IllTyped("a string", value)
     if not value.isascii():
@@ -185,7 +185,7 @@ def _float(width: int, name: str) -> Form:
             wire = struct.pack(layout, value).hex() if type(value) is float else ""
         except OverflowError:
             wire = ""
-        # A number between two of this width is not of this width; only NaN differs from itself.
+        # A number between two neighbours of this width does not fit it; only NaN differs from itself.
         if not wire or (to_native(wire) != value and value == value):
             raise IllTyped(f"a number of {name}", value)
         return wire

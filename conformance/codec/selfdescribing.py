@@ -9,18 +9,18 @@ from typing import Any, Final
 from conformance.codec.cbor import Float
 from conformance.codec.scalar import IllTyped, is_hex, text
 
-MAX_DEPTH: Final = 300  # arrays and maps inside each other; the canonical profile is asked for 257
+MAX_DEPTH: Final = 300  # levels of arrays and maps; the canonical profile needs 257
 _INTEGER = re.compile(r"(?:0|-?[1-9][0-9]{0,19})\Z")
 
 
 def check(wire: Any) -> Any:
-    """The wire form itself; raises IllTyped where it is not the one form of its value."""
+    """The wire form itself; raises IllTyped if it is not the only valid form of its value."""
     to_native(wire)
     return wire
 
 
 def to_native(wire: Any, depth: int = 0) -> Any:
-    """The native value of a wire form: a map is a dict where its keys are distinct text, else a tuple of pairs.
+    """The native value of a wire form: a map is a dict if its keys are distinct texts, else a tuple of pairs.
 
     Raises IllTyped.
     """
@@ -65,7 +65,7 @@ def from_native(value: Any) -> Any:
 
 
 def from_item(item: Any) -> Any:
-    """The wire form of a decoded CBOR item; raises IllTyped on what is no `value`."""
+    """The wire form of a decoded CBOR item; raises IllTyped if it is no `value`."""
     return check(from_native(item))
 
 

@@ -1,1 +1,1 @@
-"""YAML text becomes a `Contract`: typed, positioned, with guards and postconditions compiled."""
+"""Turns YAML text into a `Contract` with types, positions, and compiled guards and postconditions."""

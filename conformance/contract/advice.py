@@ -1,4 +1,4 @@
-"""What the expression engine's errors mean, in the words of the contract language, with the fix to type."""
+"""Explains errors of the expression engine in the words of the contract language, with the fix to type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BUILT_IN: Final = (
     "size", "int", "uint", "double", "string", "bytes", "bool", "matches", "startsWith", "endsWith", "contains", "all",
     "exists", "exists_one", "map", "filter", "type", "duration", "timestamp",
 )  # fmt: skip
-# What other languages write, and what is written here.
+# Signs of other languages, and how the contract language writes them.
 _FUNCTIONS: Final = {
     **dict.fromkeys(("len", "length", "count", "strlen", "sizeof"), "size"),
     **dict.fromkeys(("sum",), "total"),
@@ -48,7 +48,7 @@ class BadExpression(Exception):
 
 
 def advice_on(text: str, error: str, names: Collection[str], functions: Collection[str]) -> BadExpression:
-    """What the engine's error about `text` means; `names` and `functions` are those that the text may use."""
+    """The explanation of the engine's error about `text`, which may use `names` and `functions`."""
     match = _PLACE.search(error)
     if not match:
         return BadExpression(error)
@@ -83,11 +83,11 @@ _CHOICE: Final = "write a choice as `condition ? value : other`"
 def _unknown(
     text: str, name: str, at: int, line: int, column: int, names: Collection[str], functions: Collection[str]
 ) -> BadExpression:
-    """A name that is not declared: a function where a bracket follows it, else a variable."""
+    """A name that is not declared: a function if a bracket follows it, else a variable."""
     last = name.rsplit(".", 1)[-1]
     before = text[:at] if text[at : at + 1] == "(" else text[: at + len(last)]
     start = before.rfind(last)
-    # The engine names the bracket of a call, and the last dot of a path.
+    # The engine reports the place of a call's bracket, and of a path's last dot.
     if text[at : at + 1] in ("(", ".") and start >= 0:
         start = text.rfind(name, 0, at + len(last) + 1) if text.rfind(name, 0, at + len(last) + 1) >= 0 else start
         column = start - (text.rfind("\n", 0, start) + 1) + 1
@@ -130,7 +130,7 @@ def _name_meant(name: str, names: Collection[str]) -> str:
 
 
 def _mismatch(text: str, sign: str, types: str, at: int) -> tuple[str, str]:
-    """Operands of types that do not go together: the fix is a literal's suffix or a conversion."""
+    """The message and fix for operands of different types: a suffix on a literal, or a conversion."""
     kinds = _argument_types(types)
     operator = sign.strip("_").replace("@", "").replace("_", " ").strip()
     if sign == "_[_]":
@@ -174,7 +174,7 @@ def _argument_types(types: str) -> list[str]:
 
 
 def _numbers_hint(kinds: list[str], sides: tuple[str, ...]) -> str:
-    """The literal to suffix or the side to convert, of two numbers of different types."""
+    """The hint for two numbers of different types: which literal needs a suffix, or which side to convert."""
     if len(sides) != 2:
         return _uint_hint(kinds) or _SAME
     literals = [re.fullmatch(r"-?\d+", side) is not None for side in sides]
@@ -219,7 +219,7 @@ def _argument_hint(name: str, kinds: list[str]) -> str:
 
 
 def _operands(text: str, at: int, sign: str) -> tuple[str, ...]:
-    """The texts of the operands whose operator is at an offset; none where the text cannot be taken apart."""
+    """The texts of the operands of the operator at an offset; none if the text cannot be parsed."""
     try:
         nodes = list(_nodes(parse(text)))
     except (ValueError, IndexError, RecursionError):
@@ -237,7 +237,7 @@ def _nodes(node: Node) -> Iterator[Node]:
 
 
 def _syntax(text: str, error: str, at: int) -> tuple[str, str, int]:
-    """An expression that cannot be read: the message, the fix, and how far before the reported place the mistake is."""
+    """For text that cannot be parsed: the message, the fix, and how far before the reported place the mistake is."""
     word = re.match(r"\w+", text[at:])
     before = re.search(r"(\w+)\s*\Z", text[:at])
     sign = re.search(r"[=!<>*^&|]*\Z", text[:at])
@@ -270,6 +270,6 @@ def _syntax(text: str, error: str, at: int) -> tuple[str, str, int]:
 
 
 def comment_in(text: str) -> int:
-    """The offset of `//`, behind which the engine reads nothing; -1 where there is none outside of quotes."""
+    """The offset of `//`, after which the engine reads nothing; -1 if there is none outside quotes."""
     bare = re.sub(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", lambda match: "_" * len(match[0]), text)
     return bare.find("//")

@@ -1,4 +1,4 @@
-"""The cache: what earlier commands computed from the same files, in a folder of the user's own.
+"""The cache: results that earlier commands computed from the same files, in a folder that belongs to the user.
 
 An entry is plain data in CBOR. Its name is the SHA-256 of everything that it was computed from: the content of the
 files, the source of the harness, Python and the packages. So no entry goes stale. An entry that cannot be read or
@@ -21,13 +21,13 @@ from typing import Any, Final
 import cbor2
 
 MAX_ENTRY: Final = 64 << 20  # bytes
-MAX_TOTAL: Final = 256 << 20  # bytes of all entries; where there are more, the oldest are removed until half is free
+MAX_TOTAL: Final = 256 << 20  # bytes of all entries; above it, the oldest are removed until half is free
 _ENDING: Final = ".entry"
 _DIGEST: Final = hashlib.sha256().digest_size
 ROOMS: Final = ("contract", "codec", "backend", "vectors", "lint", "trial", "report", "cli")  # the order of imports
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SKIPPED: Final = ("__pycache__", "_data", "skeletons", "tests")  # folders without code of the harness
-MISSING: Final = object()  # what `get` returns where there is no entry
+MISSING: Final = object()  # what `get` returns if there is no entry
 
 
 class Cache:
@@ -37,7 +37,7 @@ class Cache:
         self._folder, self._maker, self._is_trimmed = folder, maker, False
 
     def get(self, kind: str, key: str) -> Any:
-        """The plain value of an entry; MISSING where there is no intact one."""
+        """The plain value of an entry; MISSING if there is no intact entry."""
         if self._folder is None or not key:
             return MISSING
         try:
@@ -61,7 +61,7 @@ class Cache:
                 if not self._is_trimmed:  # checked once: there may be thousands of entries
                     _trim(self._folder)
                     self._is_trimmed = True
-        except Exception:  # a full disk, text that is no UTF-8: the next command computes it
+        except Exception:  # a full disk, or text that is not UTF-8: the next command computes it
             return
 
     def get_or_make(self, kind: str, key: str, make: Callable[[], Any]) -> Any:
@@ -77,21 +77,21 @@ class Cache:
 
 
 def _sealed(name: str, content: bytes) -> bytes:
-    """The digest of an entry, whose name is part of it: a copy under another name is no entry."""
+    """The digest of an entry's name and content: a copy of an entry under another name is invalid."""
     return hashlib.sha256(name.encode() + content).digest()
 
 
 def open_cache(room: str = ROOMS[-1]) -> Cache:
     """The cache that the environment asks for: TALLY_CACHE=DIR, or `off`; else below the user's own cache folder.
 
-    `room` is the one whose code makes the entries.
+    `room` is the package of the harness whose code makes the entries.
     """
     folder = cache_folder()
     return Cache(folder, "" if folder is None else code_digest(room))
 
 
 def cache_folder() -> Path | None:
-    """The folder of the cache; None where it is switched off or there is no home folder."""
+    """The folder of the cache; None if it is switched off or there is no home folder."""
     chosen = os.environ.get("TALLY_CACHE", "")
     if chosen == "off":
         return None
@@ -134,7 +134,7 @@ def source_files(package: Path) -> dict[str, bytes]:
 
 
 def _packages() -> list[str]:
-    """What is installed, name and version; importlib.metadata would cost 30 ms."""
+    """The name and version of every installed package; importlib.metadata would cost 30 ms."""
     found: set[str] = set()
     for place in sys.path:
         with suppress(OSError), os.scandir(place or ".") as listed:
@@ -156,7 +156,7 @@ def digest_of_files(files: Mapping[str, bytes]) -> str:
 
 
 def _read(file: Path) -> bytes:
-    """The content of a regular file of this user's; raises OSError."""
+    """The content of a regular file that belongs to this user; raises OSError."""
     with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as f:
         facts = os.fstat(f.fileno())
         if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts) or facts.st_size > MAX_ENTRY + _DIGEST:
@@ -176,7 +176,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _write(file: Path, data: bytes) -> None:
-    # Not synced to the disk: an entry carries its digest, so that half of one is no entry.
+    # Not synced to the disk: an entry contains its digest, so half an entry is noticed.
     made = file.with_name(f"{file.name}.{secrets.token_hex(4)}.tmp")
     try:
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as sink:

@@ -35,7 +35,7 @@ def long_head(major: int, argument: int, info: int) -> bytes:
 
 
 def argument_at(data: bytes | bytearray, at: int) -> int:
-    """The argument of the head at an offset, where the data has all of it."""
+    """The argument of the head at an offset; the data must have the whole head."""
     info = data[at] & 31
     return info if info < 24 else int.from_bytes(data[at + 1 : at + HEAD_SIZES[info]], "big")
 
@@ -59,7 +59,7 @@ def _encode_map(value: dict[Any, Any]) -> bytes:
     return head(5, len(value)) + b"".join(map(encode_item, chain.from_iterable(value.items())))
 
 
-# By the exact type: this is called for every item of every guard, and looking a type up takes a tenth of comparing it.
+# By exact type: this runs for every item of every guard, and a look-up takes a tenth of the time of comparisons.
 _ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {
     type(None): lambda _: b"\xf6",
     bool: lambda value: b"\xf5" if value else b"\xf4",
@@ -97,17 +97,17 @@ def text_map(items: Mapping[str, bytes]) -> bytes:
 
 
 class _Decoder:
-    """Decodes items and remembers the last few: the guards of one call look into the same ones again and again.
+    """Decodes items and keeps the last few, because the guards of one call read the same items again and again.
 
-    It finds them by comparing bytes, which costs a tenth of a hash, as `lru_cache` takes one of 64 KB each time.
+    It finds an item by comparing bytes; `lru_cache` would hash 64 KB each time, which costs ten times as much.
     """
 
     def __init__(self) -> None:
         self.recent: list[tuple[bytes, Any]] = []
 
     def __call__(self, data: bytes | bytearray) -> Any:
-        """The first item in the data, which must not be changed; raises where there is none."""
-        if len(data) < 64:  # decoded as fast as found
+        """The first item in the data; callers must not change the item. Raises if there is none."""
+        if len(data) < 64:  # as fast to decode as to find
             return cbor2.loads(data)
         for known, item in self.recent:
             if known == data:
@@ -121,7 +121,7 @@ _decoded: Final = _Decoder()
 
 
 def canonical(data: bytes) -> bytes:
-    """The canonical bytes of the first item in `data`; raises where it has none: a tag, another NaN, a key not text."""
+    """The canonical bytes of the first item in `data`; raises for a tag, another NaN or a key that is not text."""
     return _canonical_item(_decoded(data))
 
 
@@ -203,7 +203,7 @@ def has_member(data: bytes, name: str) -> bool:
 
 
 def member(data: bytes, name: str) -> bytes:
-    """The bytes of the item under a text key of a map; raises where there is none."""
+    """The bytes of the item under a text key of a map; raises if there is none."""
     return encode_item(_map(data)[name])
 
 
@@ -214,7 +214,7 @@ def with_member(data: bytes, name: str, content: bytes) -> bytes:
 
 
 def text(data: bytes) -> str:
-    """The text that an item is; raises for any other item."""
+    """The text of a text item; raises for any other item."""
     item = _decoded(data)
     if not isinstance(item, str) or "\0" in item:
         raise TypeError("not a text that expressions can hold")
@@ -222,7 +222,7 @@ def text(data: bytes) -> str:
 
 
 def element(data: bytes, index: int) -> bytes:
-    """The bytes of one element of an array; raises where there is none."""
+    """The bytes of one element of an array; raises if there is none."""
     return encode_item(_array(data)[index])
 
 
@@ -249,22 +249,22 @@ def is_canonical(data: bytes) -> bool:
 
 
 def has_canonical(data: bytes) -> bool:
-    """Whether an item has a canonical form: as `is_canonical`, but in any order of the keys."""
+    """Whether an item has a canonical form: like `is_canonical`, but the keys may be in any order."""
     return _is_encoded(data, encode_item)
 
 
 def _is_encoded(data: bytes, encode: Callable[[Any], bytes] | None = None) -> bool:
-    """Whether an item is in the profile and encodes to the same bytes; a repeated key is lost in decoding."""
+    """Whether an item is in the profile and encodes to the same bytes; decoding drops repeated keys, so they fail."""
     try:
         item = _decoded(data)
-        inside = _canonical_item(item)  # raises for what is outside the profile
+        inside = _canonical_item(item)  # raises for an item outside the profile
         return _depth(item) <= MAX_DEPTH and (inside if encode is None else encode(item)) == data
     except Exception:  # the library raises errors of many kinds
         return False
 
 
 def _depth(item: Any) -> int:
-    """How many arrays and maps are around the innermost item."""
+    """The number of arrays and maps around the innermost item."""
     if type(item) not in (dict, list) or not item:
         return 0
     parts = item.values() if type(item) is dict else item
@@ -278,7 +278,7 @@ def wire_value(value: Any, other: Callable[[Any], Any] = lambda value: value, *,
     """The JSON wire form of a `value` as people write it in YAML.
 
     Null is the word null (this YAML has no null), numbers are YAML numbers, and a map from text may be written as
-    `fields`, which `canonical` puts in canonical order. Anything else is what `other` makes of it.
+    `fields`, which `canonical` puts in canonical order. `other` converts anything else.
     """
 
     def read(value: Any) -> Any:

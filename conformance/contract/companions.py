@@ -11,16 +11,16 @@ from conformance.contract.source import MalformedContract, Problem, Source
 ENDING: Final = ".cases.yaml"
 SHARED: Final = "values.yaml"  # the values that several contracts of a family use
 VALUES: Final = "values"
-KEYS: Final = ("values", "bases", "vectors", "workloads")  # what may be in it instead of in the contract
+KEYS: Final = ("values", "bases", "vectors", "workloads")  # keys that may be in the cases' file, not in the contract
 
 
 def companion_of(contract: Path) -> Path:
-    """Where the cases of a contract's file may be."""
+    """The path of the file that may have the cases of a contract's file."""
     return contract.with_name(contract.stem + ENDING)
 
 
 def with_shared(contract: Source, shared: Source) -> Source:
-    """A contract that may also use the values of its family; raises MalformedContract where a name is in both."""
+    """A contract that may also use the values of its family; raises MalformedContract if a name is in both."""
     own = contract.value.get(VALUES, {}) if isinstance(contract.value, dict) else {}
     common = shared.value.get(VALUES) if isinstance(shared.value, dict) else None
     if not isinstance(common, dict) or len(shared.value) > 1:

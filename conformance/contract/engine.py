@@ -1,4 +1,4 @@
-"""The expression engine, `cel-expr-python`: its types, values as it takes them, and its checked syntax tree."""
+"""The expression engine, `cel-expr-python`: its types, conversion of values for it, and its checked syntax tree."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def cel_type(type_: Type) -> Any:
 def conversion(type_: Type) -> tuple[Any, Callable[[Any], Any]]:
     """The default for an absent value (guards look at has_<path> first) and the conversion for the engine.
 
-    Byte strings are handed over as bytearray: this engine cuts `bytes` at the first NUL. A self-describing value
-    is handed over as its CBOR bytes, for named functions to look into; null is a value like any other.
+    Byte strings are passed as bytearray, because this engine cuts `bytes` at the first NUL. A self-describing value
+    is passed as its CBOR bytes, which named functions decode; null is a value like any other.
     """
     match type_:
         case ListOf(item):
@@ -70,7 +70,7 @@ def conversion(type_: Type) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def little_endian(array: Any) -> bytearray:
-    """A tensor's elements in C order, as they travel."""
+    """A tensor's elements in C order, as little-endian bytes."""
     return bytearray(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes(order="C"))
 
 
@@ -86,7 +86,7 @@ def held_text(value: str) -> str:
 
 
 def given_text(value: Any) -> Any:
-    """What a named function gets: texts, alone or in lists and maps, with their NULs again."""
+    """An argument of a named function, where the texts, alone or in lists and maps, have their NULs again."""
     match value:
         case str():
             return value.replace(NUL, "\0") if NUL in value else value
@@ -100,8 +100,8 @@ def given_text(value: Any) -> Any:
 def engine_function(call: Callable[..., Any], parameters: Sequence[Any], returns: Any) -> Callable[..., Any]:
     """A named function of these engine types, as the engine calls it: it gets and returns texts with their NULs.
 
-    What is large among its arguments is emptied after the call, and what is large in its answer after the evaluation.
-    Version 0.1.3 of the engine makes a copy of every argument, and frees neither these nor the answers.
+    Large arguments are emptied after the call, and large answers after the evaluation, because version 0.1.3 of the
+    engine copies every argument and frees neither the copies nor the answers.
     """
     texts = [place for place, kind in enumerate(parameters) if _may_have_text(kind)]
     inside = any(parameters[place] != cel.Type.STRING for place in texts)  # in a list or a map
@@ -138,7 +138,7 @@ _EMPTIED: Final = (bytearray, list, dict)
 
 
 class _Lent(threading.local):
-    """What named functions answered in this thread since the last evaluation was over; none of them evaluates."""
+    """The answers of named functions in this thread since the last evaluation ended; the functions evaluate nothing."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
@@ -148,7 +148,7 @@ _LENT: Final = _Lent()
 
 
 def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
-    """What `plain` makes of the answer to an expression, None where evaluation failed in any way."""
+    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way."""
     try:
         return plain(compiled.eval(activation))
     except Exception:  # the engine raises RuntimeError; a named function may raise anything
@@ -160,12 +160,12 @@ def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any
 
 
 def plain_value(answer: Any) -> Any:
-    """The value of an answer, a text where it has none."""
+    """The plain value of an answer; a text if it has none."""
     return answer.plain_value()
 
 
 def plain_or_none(answer: Any) -> Any:
-    """The value of an answer, None where it has none; takes twice the time."""
+    """The plain value of an answer; None if it has none. Takes twice the time of `plain_value`."""
     return None if answer.type() == cel.Type.ERROR else answer.plain_value()
 
 
@@ -176,7 +176,7 @@ def _may_have_text(type_: Any) -> bool:
 # -- the checked syntax tree
 #
 # The tree is a protobuf message, `cel.expr.CheckedExpr`. Only its reference map is read: the names that the checker
-# resolved, with all of their dots, where a search in the text would also find parts of strings and of longer names. The
+# resolved, with all their dots. A search in the text would also find parts of strings and of longer names. The
 # tree has no end positions and its macros are expanded, so `syntax.py` finds the spans of text.
 
 # Field numbers of the messages: https://github.com/google/cel-spec/blob/master/proto/cel/expr/checked.proto
@@ -188,7 +188,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
 
 
 def variables_of(compiled: Any) -> frozenset[str]:
-    """The variables of a compiled expression by their dotted names, those that macros bind among them."""
+    """The dotted names of the variables of a compiled expression, including those that macros bind."""
     found = set[str]()
     for checked in _parts(compiled.serialize(), _ANY_VALUE):
         for entry in _parts(checked, _REFERENCE_MAP):

@@ -72,7 +72,7 @@ class Variable:
 
     @property
     def of_result(self) -> bool:
-        """Whether it is read from the result, not from the inputs."""
+        """Whether the variable is read from the result, not from the inputs."""
         return self.name.startswith(("result.", "has_result."))
 
 
@@ -82,15 +82,15 @@ class Expression:
 
     text: str
     compiled: Any = field(repr=False, compare=False)
-    hoisted: Any = field(default=None, repr=False, compare=False)  # the same, with less work for a long list
+    hoisted: Any = field(default=None, repr=False, compare=False)  # a form that is faster on long lists
 
     def evaluate(self, activation: Any) -> Any:
-        """The plain value, or None where evaluation failed in any way."""
+        """The plain value; None if the evaluation failed in any way."""
         found = None if self.hoisted is None else evaluate(self.hoisted, activation, plain_or_none)
         return evaluate(self.compiled, activation, plain_or_none) if found is None else found
 
     def holds(self, activation: Any) -> bool:
-        """Whether the expression is exactly true; a text, which a failed evaluation gives, is not."""
+        """Whether the value is exactly True; a failed evaluation gives a text, which is not."""
         if self.hoisted is not None and isinstance(found := evaluate(self.hoisted, activation, plain_value), bool):
             return found
         return evaluate(self.compiled, activation, plain_value) is True
@@ -98,15 +98,15 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """A named intermediate value; `needs` are the variables that its text mentions, and what macros bind in it.
+    """A named intermediate value; `needs` are the variables that its text mentions or its macros bind.
 
-    An activation costs 26 us with forty variables and 3 us with four, and there is one for each let that needs any.
+    Each let with `needs` has an activation, which costs 26 us with forty variables and 3 us with four.
     """
 
     name: str
     expression: Expression
     needs: frozenset[str]
-    constant: Any = None  # the value of one that needs no variable
+    constant: Any = None  # the value of a let that needs no variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,10 @@ class Environment:
     variables: tuple[Variable, ...]
     engine: Any = field(repr=False, compare=False)
     lets: tuple[Let, ...] = ()
-    silent: Mapping[str, str] = field(default_factory=dict)  # what has a name and no value here, and why
-    after: tuple[Let, ...] = ()  # what follows from inputs and result: the state of a machine after the call
-    named: tuple[str, ...] = ()  # what else has a value while the contract is read: the lets so far
-    over: tuple[str, ...] = ()  # the digests of what functions look into beside their arguments
+    silent: Mapping[str, str] = field(default_factory=dict)  # names without a value here, and the reason
+    after: tuple[Let, ...] = ()  # computed from inputs and result: a machine's state after the call
+    named: tuple[str, ...] = ()  # other names with a value while the contract is read: the lets so far
+    over: tuple[str, ...] = ()  # digests of the data that functions read besides their arguments
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the values of every enum, by its path
 
     def compile(self, text: str, expected: Any = cel.Type.BOOL) -> Expression:
@@ -147,7 +147,7 @@ class Environment:
         return Expression(text, compiled, self._hoisted(text) if compiled.return_type() == cel.Type.BOOL else None)
 
     def _look_at_texts(self, text: str) -> None:
-        """Refuse a text in quotes that no enum beside it has, or that is no pattern; raises BadExpression."""
+        """Refuse a quoted text that its enum does not have, and a pattern that is not valid; raises BadExpression."""
         for path, values in self.choices.items():
             for match in re.finditer(rf"(?<![\w.]){re.escape(path)}\s*[!=]=\s*({_TEXT})", text):
                 if (named := match[1].strip("rR")[1:-1]) not in values:
@@ -160,7 +160,7 @@ class Environment:
                 raise _inside(text, match, f"{match[1]} is no regular expression", hint)
 
     def _hoisted(self, text: str) -> Any:
-        """The expression with repeated calls moved out of its macros, compiled; None where there is none."""
+        """The compiled expression with repeated calls moved out of its macros; None if no call is repeated."""
         if not _MACRO.search(text):
             return None
         try:
@@ -174,7 +174,7 @@ class Environment:
         if isinstance(type_, ListOf | MapOf):
             found, kind = self.compile(text, None), "LIST" if isinstance(type_, ListOf) else "MAP"
             returned = found.compiled.return_type()
-            # An empty list or map is of no type of elements.
+            # An empty list or map has no element type.
             if not (returned == cel_type(type_) or (returned.name().startswith(kind) and "DYN" in returned.name())):
                 raise BadExpression(f"the expression is of type {returned.name()}, not {cel_type(type_).name()}")
             return found
@@ -187,7 +187,7 @@ class Environment:
         return Let(name, expression, needs, None if needs else expression.evaluate(self.engine.Activation({})))
 
     def _unspoken(self, text: str) -> BadExpression | None:
-        """The complaint about text that does not compile because it mentions what has no value."""
+        """The complaint about a text that does not compile because it mentions a name without a value."""
         for name, reason in self.silent.items():
             if match := re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text):
                 return _inside(text, match, f"{name} has no value", reason)
@@ -196,12 +196,12 @@ class Environment:
     def bind(self, values: Any, result: Any = None) -> Any:
         """The activation for native inputs and, for postconditions, the native result.
 
-        A `let` that does not evaluate stays unbound, so that what uses it is not true.
+        A `let` that cannot be evaluated stays unbound, so expressions that use it are not true.
         """
         return self.activation(self.bindings(values), result)
 
     def only_for(self, expressions: Iterable[Expression]) -> Environment:
-        """The environment with what these expressions need; to bind all variables and lets costs more."""
+        """The environment reduced to what these expressions need; binding all variables and lets costs more."""
         needed = set().union(*(variables_of(one.compiled) for one in expressions))
         lets = list[Let]()
         for let in reversed(self.lets):
@@ -212,11 +212,11 @@ class Environment:
         return replace(self, variables=variables, lets=tuple(reversed(lets)))
 
     def activation(self, known: Mapping[str, Any], result: Any = None) -> Any:
-        """The activation for what `known` answered and, for postconditions, the native result."""
+        """The activation for the `known` bindings and, for postconditions, the native result."""
         return self.engine.Activation(dict(known) if result is None else self.followed(known, result))
 
     def followed(self, known: Mapping[str, Any], result: Any) -> dict[str, Any]:
-        """The values of all variables: what `known` answered, the native result, and what follows from both."""
+        """The values of all variables: the `known` bindings, the native result, and the values computed from both."""
         data = {**known, **self.answered(result)}
         self._follow(data, self.after)
         return data
@@ -264,7 +264,7 @@ def environment(
     if outputs is not None:
         choices |= {path: type_.values for path, type_ in walk(outputs, "result") if isinstance(type_, Enum)}
     declared = _declared(functions)
-    engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine was made without
+    engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine does not know
     for name, text in lets:
         if name in types:
             raise BadLet(name, BadExpression(f"{name} has a meaning already", hint="give the let another name"))
@@ -285,7 +285,7 @@ def environment(
             except BadExpression as error:
                 raise BadLet(name, error) from None
         types |= {name: cel_type(type_) for name, _, type_ in after}
-    # A function call evaluates only under the engine that compiled it, so the lets are compiled again in the last one.
+    # A function call evaluates only in the engine that compiled it, so the last engine compiles the lets again.
     last = Environment(tuple(variables), _engine(types, declared), silent=silent)
     bound = tuple(last.let(name, text) for name, text in lets)
     following = tuple(last.let(name, text) for name, text, _ in after)

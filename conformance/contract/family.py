@@ -1,4 +1,4 @@
-"""The error codes of a suite, and the files of a family beside its contracts: requirements, rulings, and so on."""
+"""The error codes of a suite, and a family's files besides its contracts: requirements, rulings and so on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Requirement:
     checks: tuple[str, ...]
     excluded: str
     position: Position
-    reference_only: str = ""  # why only tests of the suite's reference check it, where that is so
+    reference_only: str = ""  # the reason if only tests of the suite's reference check it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def rulings_from(source: Source) -> tuple[Ruling, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines of a source, first to last and counted from 1, and what carries them.
+    """Lines of a source, first to last, counted from 1, and the requirements, rulings or exclusion that cover them.
 
     `begins` is the start of its text, `digest` belongs to its lines; both are empty until they are filled in.
     """
@@ -78,7 +78,7 @@ class Passage:
 
     @property
     def size(self) -> int:
-        """How many lines it has; 0 or less where its numbers contradict each other."""
+        """The number of lines; 0 or less if the line numbers contradict each other."""
         return self.last - self.first + 1
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ def coverage_from(source: Source, family: str) -> Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A text that is in a file of the reference exactly once, and what replaces it."""
+    """A text that occurs exactly once in a file of the reference, and its replacement."""
 
     file: str
     find: str
@@ -120,7 +120,7 @@ class Patch:
 class Mutant:
     """One deliberate mistake; `control` has none, `equivalent_to` names the class it belongs to.
 
-    `breaks` are the check strings of the guards, refusals, postconditions and workloads that it is there to break.
+    `breaks` are the check strings of the guards, refusals, postconditions and workloads that it must break.
     """
 
     id: str
@@ -131,7 +131,7 @@ class Mutant:
     control: bool
     equivalent_to: str
     position: Position
-    solo: str = ""  # why no operator declared alone kills it
+    solo: str = ""  # the reason why no check kills it if one operator is declared alone
     breaks: tuple[str, ...] = ()
     patches: tuple[Patch, ...] = ()
 
@@ -156,7 +156,7 @@ def _patches(body: Mapping[str, Any]) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class LawDeclaration:
-    """What a law says, the operators it calls besides the one that names it, and its parameters; without its code."""
+    """The statement of a law, its parameters, and the operators that it calls besides the one that names it."""
 
     name: str
     sentence: str
@@ -177,7 +177,7 @@ KINDS: Final = ("changed", "absent", "null")  # how a field is damaged unless it
 class FormedFile:
     """One file of a format: its path below the place of the format, and the form of its bytes.
 
-    A path may contain `{file.field}`, the hex digits of a field of another file; `.` is the place itself.
+    A path may contain `{file.field}`, the hex digits of a field of another file; `.` is the format's own place.
     """
 
     path: str
@@ -186,7 +186,7 @@ class FormedFile:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """A place that follows from other places: `to` is worded as `conformance.vectors.damage` reads it."""
+    """A place whose value is computed from other places; `conformance.vectors.damage` reads `to`."""
 
     at: str
     to: Any
@@ -196,21 +196,21 @@ class Seal:
 class FileFormat:
     """A declared format; `seals` come from the inside out.
 
-    `anchor` is the file by which a place of it is found; it is empty where the format is one of byte strings that
-    operators give and take, and no file has it.
+    `anchor` is the file that shows where the format is used. It is empty if the format is only for byte strings that
+    operators give and take, not for files.
     """
 
     name: str
     anchor: str
     files: Mapping[str, FormedFile]
-    fields: Mapping[str, tuple[str, ...]]  # by dotted place: the kinds of damage that are tried
+    fields: Mapping[str, tuple[str, ...]]  # the kinds of damage to try, by dotted place
     seals: tuple[Seal, ...]
-    key: bytes  # the 32 bytes of a test key that signs; none where nothing is signed
+    key: bytes  # the 32 bytes of the test key for signatures; empty if nothing is signed
     position: Position
 
     @property
     def edits(self) -> Iterator[str]:
-        """Every damage of every field, as a step words it: `manifest.dp_enabled absent`."""
+        """Every damage of every field, as written in a step: `manifest.dp_enabled absent`."""
         return (f"{at} {kind}" for at, kinds in self.fields.items() for kind in kinds)
 
 
@@ -254,7 +254,7 @@ class ErrorCode:
 
 
 def errors_from(source: Source, problems: list[Problem]) -> dict[str, ErrorCode]:
-    """The registry of a schema-valid errors.yaml, by code; adds to `problems` where a code or a number comes twice."""
+    """The registry of a schema-valid errors.yaml, by code; adds to `problems` if a code or number occurs twice."""
     found = [row(ErrorCode, body, position=place) for body, place in source.rows("errors")]
     for key in ("code", "number"):
         first: dict[Any, ErrorCode] = {}
@@ -268,7 +268,7 @@ def errors_from(source: Source, problems: list[Problem]) -> dict[str, ErrorCode]
 
 @dataclass(frozen=True, slots=True)
 class DerivationStep:
-    """One step on the way to a value: exactly one of `value`, `told` and `call` is there.
+    """One step of a derivation: it has exactly one of `value`, `told` and `call`.
 
     `value` is an expression over the inputs, `told` a path in the operator's own answer, `call` a helper operator.
     """
@@ -279,16 +279,16 @@ class DerivationStep:
     call: str
     inputs: Mapping[str, str]  # of the call: input -> expression
     uses: Mapping[str, str]  # of the call: input -> an input of the operator, or STEP.output of an earlier call
-    path: str  # the output of the call that is looked at
+    path: str  # the output of the call that is shown
     element: str  # an expression: which element of the list at the path; empty for the whole
-    when: str  # an expression; the step is taken where it is true, and always where there is none
+    when: str  # an expression; the step is taken if it is true or empty
     otherwise: str  # an expression: the value of a step that is not taken
     path_in_file: ValuePath = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A sequence without random access: the steps `before` are taken once, those of `round` again and again."""
+    """A sequence without random access: the steps `before` are taken once, the steps `round` again and again."""
 
     before: tuple[str, ...]
     round: tuple[str, ...]
@@ -297,11 +297,11 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class SequenceDeclaration:
-    """One sequence of an operator or machine, as its file words it; expressions are texts.
+    """One sequence of an operator or machine, as written in its file; expressions are texts.
 
-    The inputs or steps are those of the frozen case `case`. `position` is the input that says where a call begins,
-    `length` how many positions there are, `stride` how many one call is about, `values` the output that has them and
-    `first` the position of its first value. A `replay` has none of these.
+    The inputs or steps are those of the frozen case `case`. `position` is the input with the first position of
+    a call, `length` the number of positions, `stride` how many of them one call gives, `values` the output with the
+    values, and `first` the position of its first value. A `replay` has none of these.
     """
 
     operator: str
@@ -320,7 +320,7 @@ class SequenceDeclaration:
 
     @property
     def name(self) -> str:
-        """The operator: it has one sequence at most."""
+        """The operator's name: an operator has at most one sequence."""
         return self.operator
 
 

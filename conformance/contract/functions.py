@@ -1,4 +1,4 @@
-"""The named functions for expressions, where CEL's own comprehensions have no bound (docs/language.md)."""
+"""The named functions for expressions, used where CEL's comprehensions would have no bound (docs/language.md)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def numbers(dtype: str, data: bytes) -> list[float]:
 
 
 def _array(dtype: str, data: bytes) -> np.ndarray[Any, Any]:
-    import numpy as np  # 100 ms that most commands do without
+    import numpy as np  # takes 100 ms, and most commands do not need it
 
     return np.frombuffer(bytes(data), np.dtype(dtype).newbyteorder("<"))
 
@@ -68,7 +68,7 @@ def flattened(lists: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def parts(items: Sequence[int], count: int) -> list[list[int]]:
-    """The items as so many lists of one length; raises ValueError where there are none."""
+    """The items as `count` lists of one length; raises ValueError if that is impossible."""
     if count < 0 or len(items) % max(count, 1) or (items and not count):
         raise ValueError(f"{len(items)} items in {count} parts")
     width = len(items) // count if count else 0
@@ -76,22 +76,22 @@ def parts(items: Sequence[int], count: int) -> list[list[int]]:
 
 
 def where(items: Sequence[Any], flags: Sequence[int]) -> list[Any]:
-    """The items at whose place the flag is not 0."""
+    """The items at the indices where the flag is not 0."""
     return [item for item, flag in zip(items, flags, strict=True) if flag]
 
 
 def where_not(items: Sequence[Any], flags: Sequence[int]) -> list[Any]:
-    """The items at whose place the flag is 0."""
+    """The items at the indices where the flag is 0."""
     return [item for item, flag in zip(items, flags, strict=True) if not flag]
 
 
 def blanked(items: Sequence[int], flags: Sequence[int]) -> list[int]:
-    """The items, 0 at every place whose flag is not 0."""
+    """The items, with 0 at every index where the flag is not 0."""
     return [0 if flag else item for item, flag in zip(items, flags, strict=True)]
 
 
 def members(items: Sequence[int], known: Collection[int]) -> list[int]:
-    """1 at every place whose item is one of the known, else 0."""
+    """1 at every index whose item is among the known ones, else 0."""
     some = frozenset(known)
     return [int(item in some) for item in items]
 
@@ -104,17 +104,17 @@ def gather(items: Sequence[Any], places: Sequence[int]) -> list[Any]:
 
 
 def quotients(number: int, items: Sequence[int]) -> list[int]:
-    """How often each item goes into a number; raises ZeroDivisionError."""
+    """The quotient of a number divided by each item; raises ZeroDivisionError."""
     return [number // item for item in items]
 
 
 def remainders(number: int, items: Sequence[int]) -> list[int]:
-    """What each item leaves of a number; raises ZeroDivisionError."""
+    """The remainder of a number divided by each item; raises ZeroDivisionError."""
     return [number % item for item in items]
 
 
 def differences(items: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Each item less the other at its place; raises OverflowError below zero."""
+    """Each item minus the other item at the same index; raises OverflowError below zero."""
     found = [item - other for item, other in zip(items, others, strict=True)]
     if any(one < 0 for one in found):
         raise OverflowError("a difference below zero")
@@ -138,12 +138,12 @@ def is_grouped(items: Sequence[int]) -> bool:
 
 
 def all_within(items: Sequence[int], least: int, limit: int) -> bool:
-    """Whether every item is at least the one and below the other."""
+    """Whether every item is at least `least` and below `limit`."""
     return all(least <= item < limit for item in items)
 
 
 def all_finite(items: Sequence[float]) -> bool:
-    """Whether no item is infinite or no number."""
+    """Whether no item is infinite or NaN."""
     return all(math.isfinite(item) for item in items)
 
 
@@ -171,7 +171,7 @@ _ROWS = _T.List(_T.Map(_T.STRING, _T.UINT))
 class Function:
     """A named function: its overloads by parameter types, one result type, and a pure Python body.
 
-    `over` is the digest of what it looks into beside its arguments; empty where that is nothing.
+    `over` is the digest of the data that it reads besides its arguments; empty if there is none.
     """
 
     name: str
@@ -203,7 +203,7 @@ def _prefix(data: bytes, length: int) -> bytearray:
 
 
 def _bytes_of(call: Callable[..., bytes]) -> Callable[..., bytearray]:
-    # The engine cuts `bytes` at the first NUL, also in what a function returns.
+    # The engine cuts `bytes` at the first NUL, even in the answer of a function.
     return lambda *arguments: bytearray(call(*arguments))
 
 
@@ -257,7 +257,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
 
 
 def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
-    """The named functions over the registry: whether a code is in it, and what its entry says."""
+    """The named functions over the registry: whether a code is registered, and the fields of its entry."""
 
     def registered(code: str) -> bool:
         return code in errors
@@ -267,7 +267,7 @@ def registry_functions(errors: Mapping[str, ErrorCode]) -> Sequence[Function]:
         given = cbor2.loads(bytes(item))
         if not isinstance(given, dict) or given.keys() != declared.keys():
             return False
-        # A repeated key is lost in decoding, so the item would become shorter.
+        # Decoding drops a repeated key, so the item would become shorter.
         whole = len(encode_item(given)) == len(item)
         return whole and all(_is_of(given[name], kind) for name, kind in declared.items())
 

@@ -26,12 +26,12 @@ from conformance.contract.types import (
 
 Schema = dict[str, Any]
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-_WIDE: Final = frozenset({"uint64", "int64"})  # decimal strings: JSON numbers lose them above 2^53
+_WIDE: Final = frozenset({"uint64", "int64"})  # written as decimal strings: JSON numbers are inexact above 2^53
 _VALUE: Final = "value"
 
 
 def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
-    """The schema whose `request` and `response` are whole messages, with their parts in `$defs`.
+    """The schema whose `request` and `response` are whole messages; their parts are in `$defs`.
 
     `$defs` has `params`, `result`, `failure` and every named struct. Source: DESIGN 6.
     """
@@ -61,7 +61,7 @@ def schema_of(contract: Contract, errors: Mapping[str, ErrorCode]) -> Schema:
 
 
 def machine_schema(machine: Contract, methods: Sequence[Contract], errors: Mapping[str, ErrorCode]) -> Schema:
-    """The schema of a machine: in `$defs` the whole schema of each method, by its name, of which a message fits one."""
+    """The schema of a machine: a message fits one of the methods' whole schemas, which are in `$defs` by name."""
     whole = {method.operator: schema_of(method, errors) for method in methods}
     return {
         "$schema": _DIALECT,
@@ -74,8 +74,8 @@ def machine_schema(machine: Contract, methods: Sequence[Contract], errors: Mappi
 
 
 def _inside(schema: Any, place: str) -> Any:
-    """A whole schema as a part of another: without an `$id`, which generators of code cannot follow, its references
-    lead to its new place."""
+    """A whole schema as a part of another: without `$id`, which code generators cannot follow, and with references
+    that lead to its new place."""
     if isinstance(schema, list):
         return [_inside(one, place) for one in schema]
     if not isinstance(schema, dict):
@@ -124,7 +124,7 @@ def _type(type_: Type, structs: dict[str, Schema]) -> Schema:
             return _struct(type_, structs)
         case Struct(name=name):
             if name not in structs:
-                structs[name] = {}  # a struct inside itself refers to the name
+                structs[name] = {}  # a struct that contains itself refers to this name
                 structs[name] = _struct(type_, structs)
             return {"$ref": f"#/$defs/{name}"}
         case Tensor(dtype):

@@ -14,9 +14,9 @@ V = TypeVar("V")
 
 
 class LazyMapping(Mapping[str, V]):
-    """Values by name, each made when it is first asked for; safe to use from any thread.
+    """Values by name, each made at its first use; safe to use from any thread.
 
-    `notes` say of each value what is known without it. `digest` is that of the files that all were made from.
+    `notes` has facts about each value that are known before it is made. `digest` is of the files that all come from.
     """
 
     def __init__(self, notes: Mapping[str, Any], make: Callable[[str], V], digest: str = "") -> None:
@@ -24,7 +24,7 @@ class LazyMapping(Mapping[str, V]):
         self.digest: Final = digest
         self._make = make
         self._made: dict[str, V] = {}
-        self._lock = RLock()  # one value may need another
+        self._lock = RLock()  # reentrant, because making one value may need another
 
     def __getitem__(self, name: str) -> V:
         if name not in self._made:
@@ -49,7 +49,7 @@ class LazyMapping(Mapping[str, V]):
 
 
 class DeferredMapping(Mapping[K, V]):
-    """A mapping that is made as a whole when it is first looked at; safe to use from any thread."""
+    """A mapping that is made as a whole at its first use; safe to use from any thread."""
 
     def __init__(self, make: Callable[[], Mapping[K, V]]) -> None:
         self._make = make
@@ -76,19 +76,19 @@ class DeferredMapping(Mapping[K, V]):
         return len(self._all())
 
     def items(self) -> Any:
-        """The pairs of the mapping that was made; a dict gives them faster than this class could."""
+        """The pairs of the mapping; the dict itself gives them faster than this class could."""
         return self._all().items()
 
 
 class LazyModule:
-    """A module that is imported when one of its names is first used: NumPy takes a fifth of a short command."""
+    """A module that is imported at the first use of one of its names: NumPy takes a fifth of a short command's time."""
 
     def __init__(self, module: str) -> None:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(import_module(self._module), name)
-        setattr(self, name, found)  # from now on it is found without this method
+        setattr(self, name, found)  # later uses do not call this method
         return found
 
 
@@ -101,5 +101,5 @@ else:
 
 
 def files_digest(values: Mapping[str, Any]) -> str:
-    """The digest of the files that values come straight from; empty for any other mapping."""
+    """The digest of the files from which a mapping was read; empty if it was not read from files."""
     return values.digest if isinstance(values, LazyMapping) else ""

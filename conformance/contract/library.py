@@ -42,7 +42,7 @@ from conformance.contract.suggest import nearest
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
 
-# By the name of its file: what a family has in one piece, and what all families together have by name.
+# By file name: parts that each family has as one page, and parts whose rows of all families are put together.
 _PAGES: Final[Mapping[str, Callable[[Source, str], Any]]] = {
     "requirements": requirements_from,
     "coverage": coverage_from,
@@ -60,7 +60,7 @@ _FAMILY_FILES: Final = (*(f"{name}.yaml" for name in (*_PAGES, *_ROWS)), SHARED)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a contract comes from, known without it; `machine` is the one that it is or belongs to, empty for none."""
+    """The file of a contract, known before it is made; `machine` is the one that it is or belongs to, empty if none."""
 
     family: str
     file: str
@@ -73,7 +73,7 @@ class Library:
     """Everything that `spec/` says."""
 
     suite: Suite
-    contracts: Mapping[str, Contract]  # by operator; a machine is under its own name and under those of its methods
+    contracts: Mapping[str, Contract]  # by operator; a machine has an entry itself, and one for each method
     types: Mapping[str, Type]
     errors: Mapping[str, ErrorCode]
     requirements: Mapping[str, Requirements]  # by family
@@ -85,7 +85,7 @@ class Library:
     sequences: Mapping[str, SequenceDeclaration] = field(default_factory=dict)  # by operator
 
     def requirement(self, id_: str) -> Requirement | None:
-        """The requirement with this id, in whichever family has it."""
+        """The requirement with this id, in any family."""
         for family in self.requirements.values():
             for row in family.requirements:
                 if row.id == id_:
@@ -102,7 +102,7 @@ class Library:
 
     @property
     def declarable(self) -> tuple[str, ...]:
-        """What a hello can name: every operator and machine, but no method alone."""
+        """The names that a hello may declare: operators and machines, but no single method."""
         methods = {method for some in self.machines.values() for method in some}
         return tuple(sorted(self.contracts.keys() - methods))
 
@@ -126,13 +126,13 @@ def load_library(suite: Suite) -> Library:
 
 
 class _Loader:
-    """Makes the library of the files of a reader."""
+    """Makes the library from the files of a reader."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.suite, self.problems = reader, reader.suite, reader.problems
         self.spec = reader.suite.spec
         self.parts: dict[str, tuple[Source, ...]] = {}
-        self.has_types = True  # else an unknown type in a contract follows from a mistake in types.yaml
+        self.has_types = True  # if not, an unknown type in a contract is caused by a mistake in types.yaml
 
     def library(self) -> Library:
         """The library with every part made now; raises MalformedContract."""
@@ -141,7 +141,7 @@ class _Loader:
         places: dict[str, Origin] = {}
         folders = self.families()
         for folder in folders:
-            if not os.access(folder, os.R_OK | os.X_OK):  # a glob would find nothing in it
+            if not os.access(folder, os.R_OK | os.X_OK):  # a glob would find nothing in an unreadable folder
                 place = Position(self.suite.path_text(folder), 1, 1)
                 self.problems.append(Problem(place, "C001", "the folder cannot be read", "give yourself access to it"))
             for file in sorted(folder.glob("*.yaml")):
@@ -159,7 +159,7 @@ class _Loader:
         return Library(self.suite, contracts_by_name, types, errors, **pages, **rows)
 
     def lazy_library(self, places: Mapping[str, Origin]) -> Library:
-        """The library of files that were found valid, each part made when it is first used."""
+        """The library of files that an earlier command found valid; each part is made at its first use."""
         types, errors, functions = self.shared()
         folders = self.families()
 
@@ -190,7 +190,7 @@ class _Loader:
         return types, errors, (*FUNCTIONS, *registry_functions(errors))
 
     def unread(self, folders: list[Path]) -> Iterator[Problem]:
-        """The YAML files that are where nothing reads them."""
+        """A problem for each YAML file in a place where nothing reads it."""
         read = {f"{folder.name}/{file.name}" for folder in folders for file in folder.glob("*.yaml")}
         for name in sorted(self.reader.snapshot.files.keys() - read - {"types.yaml", "errors.yaml"}):
             hidden = name.startswith(".") or "/." in name
@@ -218,7 +218,7 @@ class _Loader:
         return LazyMapping(having, lambda family: self.pages(kind, [self.spec / family])[family])
 
     def rows(self, kind: str, folders: list[Path]) -> dict[str, Any]:
-        """The rows of all families by name; a problem where a name comes twice."""
+        """The rows of all families by name; adds a problem if a name occurs twice."""
         found: dict[str, Any] = {}
         for family, source in self.family_files(folders, kind):
             for name, value in _ROWS[kind](source, family):
@@ -234,7 +234,7 @@ class _Loader:
                 yield folder.name, source
 
     def is_companion(self, file: Path) -> bool:
-        """Whether a file has the cases of the contract beside it; a problem where there is no such contract."""
+        """Whether a file has the cases of the contract beside it; adds a problem if that contract is missing."""
         if not file.name.endswith(ENDING):
             return False
         contract = file.with_name(file.name.removesuffix(ENDING) + ".yaml")
@@ -244,7 +244,7 @@ class _Loader:
         return True
 
     def is_misnamed(self, file: Path) -> bool:
-        """Whether a file is called almost like one of a family, which is a problem."""
+        """Whether the name of a file is almost one of a family's file names; adds a problem if so."""
         near = nearest(file.stem, [Path(name).stem for name in _FAMILY_FILES]) if file.stem.islower() else ""
         if near:
             place = Position(self.suite.path_text(file), 1, 1)

@@ -29,14 +29,14 @@ from conformance.contract.types import (
     type_at,
 )
 
-State = Mapping[str, Any]  # native values by variable; a variable that is missing is not known
+State = Mapping[str, Any]  # native values by variable; a missing variable is unknown
 _STATE: Final = "state."
 _LEARNT = re.compile(r"\s*result\.[\w.]+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class StateVariable:
-    """Something that a machine remembers; an opaque one has no type, no value and no part in an expression."""
+    """A variable that a machine remembers; an opaque one has no type and no value, and expressions cannot use it."""
 
     name: str
     type: Type | None
@@ -44,19 +44,19 @@ class StateVariable:
 
     @property
     def opaque(self) -> bool:
-        """Whether its value cannot be said."""
+        """Whether the variable has no value that a contract can express."""
         return self.type is None
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What all methods of a machine share; `methods` are the full names of them, in the contract's order."""
+    """The parts that all methods of a machine share; `methods` are their full names, in the contract's order."""
 
     name: str
     variables: tuple[StateVariable, ...]
     methods: tuple[str, ...]
     given: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)  # file steps before every derived trace
-    own_roots: bool = False  # what the harness makes up gives no two handles the same root
+    own_roots: bool = False  # derived traces give no two handles the same root
 
     @property
     def state(self) -> Struct:
@@ -64,18 +64,18 @@ class Machine:
         return Struct(tuple(Field(one.name, one.type) for one in self.variables if one.type is not None))
 
     def full_name(self, method: str) -> str:
-        """The full name of a method, given that or its last part; the name itself where there is no such method."""
+        """The full name of a method, found by its full name or last part; the given name if there is no such method."""
         full = f"{self.name}.{method}"
         return full if full in self.methods else method
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One operation of a machine. `takes` is the input and `opens` the output that is a handle, empty where none is.
+    """One operation of a machine. `takes` is the input that is a handle, `opens` the output that is one; empty if none.
 
-    `becomes` has an expression for every variable with a value (over inputs, state and result), `state.NAME` where the
-    contract says that it keeps; `needs` are the state variables that each of these depends on, and under "" those of
-    the guards, postconditions and edge cases.
+    `becomes` has an expression over inputs, state and result for every variable with a value; `state.NAME` if the
+    variable keeps it. `needs` has the state variables that each of these depends on, and under "" those of the
+    guards, postconditions and edge cases.
     """
 
     name: str
@@ -85,12 +85,12 @@ class Method:
     becomes: Mapping[str, Expression]
     needs: Mapping[str, frozenset[str]]
     keeps: frozenset[str]
-    unknown: frozenset[str]  # variables whose new value is not known
-    said: Mapping[str, str]  # opaque variables that may change, each with the sentence that says how
+    unknown: frozenset[str]  # variables whose new value is unknown
+    said: Mapping[str, str]  # opaque variables that may change, with the sentence that describes the change
 
     @property
     def reads(self) -> bool:
-        """Whether a success changes nothing; what an answer makes known (`result.position`) has been so before."""
+        """Whether a success changes nothing; to learn a variable from the answer (`result.position`) is no change."""
         learnt = {name for name, one in self.becomes.items() if _LEARNT.match(one.text)}
         changes = self.closes or self.opens or self.said or self.unknown
         return not changes and self.becomes.keys() <= self.keeps | learnt
@@ -111,7 +111,7 @@ def state_needs(expression: Expression, environment: Environment) -> frozenset[s
 def next_state(
     method: Method, environment: Environment, inputs: Mapping[str, Any], result: Any, struct: Struct
 ) -> State:
-    """The state after a method's success: each variable with its new value, without those that cannot be known.
+    """The state after a method's success: the new values of all variables except those that cannot be known.
 
     `inputs` are native, with the `state` before; `result` is native.
     """
@@ -133,7 +133,7 @@ def next_state(
 
 
 def native(type_: Type, value: Any) -> Any:
-    """A value of the expression engine as a native one of a type; None where it is none of that type."""
+    """The native value of a type for a value of the expression engine; None if it is not of that type."""
     match type_:
         case Scalar(name) if name in INTEGER_RANGES:
             low, high = INTEGER_RANGES[name]
@@ -148,11 +148,11 @@ def native(type_: Type, value: Any) -> Any:
 
 
 def known(needs: frozenset[str], state: State | None) -> bool:
-    """Whether all needed variables are known; where no handle is open, the first guard decides."""
+    """Whether all needed variables are known; always if no handle is open, because the first guard then refuses."""
     return state is None or needs <= state.keys()
 
 
-UNKNOWN: Final = "unknown"  # what a variable becomes where no expression says it
+UNKNOWN: Final = "unknown"  # the text for a variable's new value if no expression gives it
 _SENTENCE = re.compile(r"[A-Z].*\.\Z", re.DOTALL)
 
 
@@ -187,7 +187,7 @@ def _simple(type_: Type) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OperationText:
-    """What an operation says of itself, before its expressions are compiled."""
+    """The declarations of an operation, before its expressions are compiled."""
 
     machine: Machine
     takes: str
@@ -199,7 +199,7 @@ class OperationText:
     unknown: frozenset[str]
 
     def visible_inputs(self, inputs: Struct) -> Struct:
-        """The inputs as expressions see them: with the state behind the handle that the operation takes."""
+        """The inputs as expressions see them: with the state of the handle that the operation takes."""
         if not self.takes:
             return inputs
         return Struct((*inputs.fields, Field("state", self.machine.state, optional=True)), inputs.name)
@@ -224,7 +224,7 @@ class OperationText:
 def words_of(
     source: Source, machine: Machine, inputs: Struct, outputs: Struct, problems: list[Problem]
 ) -> OperationText:
-    """What the source of a method says; contradictions are added to `problems`."""
+    """The declarations in the source of a method; contradictions are added to `problems`."""
     body = source.value
     takes, opens = members_of(inputs, HANDLE), body.get("opens", "")
     for path, message, hint in _faults(body, machine, takes, members_of(outputs, HANDLE)):

@@ -1,4 +1,4 @@
-"""The file of a machine, taken apart into one source for the machine's own contract and one for each method.
+"""Splits the file of a machine into one source for the machine's own contract and one for each method.
 
 It imports no expression engine: a worker process reads signatures from these sources, and starts 100 ms sooner.
 """
@@ -40,7 +40,7 @@ _Sections = Mapping[ValuePath, Sequence[tuple[ValuePath, Position]]]
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The file of a machine with its positions by section, so that no part looks at those of another."""
+    """The file of a machine with its positions by section, so that each part searches only its own."""
 
     source: Source
     values: _Sections
@@ -55,7 +55,7 @@ def _by_section(places: Mapping[ValuePath, Position]) -> _Sections:
 
 
 def _section(path: ValuePath) -> ValuePath:
-    """The top-level key of a path; of an operation, its name as well."""
+    """The top-level key of a path; inside an operation, with the operation's name."""
     return path[:2] if path[:1] == ("operations",) else path[:1]
 
 

@@ -1,4 +1,4 @@
-"""A contract as a value: one operator, what goes in, what comes out, what is refused."""
+"""A contract as a value: the inputs, outputs and refusals of one operator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Clause:
 class Guard:
     """A precondition; when it is the first that is not true, the call fails with `code`.
 
-    `unit` says what a guard that bounds a size counts: bytes, characters or items; empty where it bounds none.
+    `unit` is what a guard that limits a size counts: bytes, characters or items; empty if it limits no size.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Guard:
 
 
 def first_false(guards: Iterable[Guard], judge: Callable[[Expression], bool]) -> Guard | None:
-    """The guard that decides a call: the first whose expression is not true; None where all are."""
+    """The guard that decides a call: the first whose expression is not true; None if all are true."""
     return next((guard for guard in guards if not judge(guard.expression)), None)
 
 
@@ -85,7 +85,7 @@ class LawUse:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A named group of cases as the contract words it; `conformance.vectors` derives the cases."""
+    """A named group of cases as written in the contract; `conformance.vectors` derives the cases."""
 
     name: str
     why: str
@@ -100,13 +100,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A trace whose every crash a backend must survive, as the contract words it; `conformance.trial.crash` asks it."""
+    """A trace in which a backend must survive a crash at every point; `conformance.trial.crash` runs it."""
 
     name: str
     why: str
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
-    level: str  # kill, ext4 or posix: the crash level that is asked for
+    level: str  # the required crash level: kill, ext4 or posix
     body: Mapping[str, Any]
     path: ValuePath
     position: Position
@@ -114,9 +114,9 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Bystanders:
-    """By pattern of a path, with the reason: where a file of others is none, and what the operator may clear away.
+    """Path patterns, each with a reason: files that do not count as files of others, and files the operator may remove.
 
-    `told` are the outputs that may tell of files of others, with the reason.
+    `told` are the outputs that may depend on files of others, with the reason.
     """
 
     none: Mapping[str, str] = field(default_factory=dict)
@@ -161,25 +161,25 @@ class Contract:
     ordering: Mapping[str, str]
     laws: tuple[LawUse, ...]
     edge_cases: tuple[EdgeCase, ...]
-    fuzz_limits: tuple[Expression, ...]  # what fuzzing keeps to beside the domain: calls cheap enough to repeat
-    fuzz_generator: str  # the maker of whole inputs that fuzzing starts from beside the frozen ones; "" for none
-    fuzz_examples: int  # calls of a run that names no number, where the usual number costs too much; 0 for the usual
+    fuzz_limits: tuple[Expression, ...]  # limits of fuzzing besides the domain, which keep calls cheap
+    fuzz_generator: str  # makes inputs that fuzzing starts from, besides the frozen ones; "" if none
+    fuzz_examples: int  # calls of a run if the usual number costs too much; 0 for the usual number
     bases: Mapping[str, Mapping[str, Any]]
     groups: tuple[Group, ...]
     workloads: tuple[Workload, ...]
     source: Source = field(repr=False)
     fuzz_loose: Mapping[str, str] = field(default_factory=dict)  # by pattern: files whose fate is open, and why
-    fuzz_decode: Mapping[str, str] = field(default_factory=dict)  # by pattern: files of no fixed bytes, and codec
+    fuzz_decode: Mapping[str, str] = field(default_factory=dict)  # by pattern: files without fixed bytes, and the codec
     bystanders: Bystanders = field(default_factory=Bystanders)
-    axes: Mapping[str, str] = field(default_factory=dict)  # axis -> why no group of the contract goes along it
-    machine: Machine | None = None  # of a machine's own contract, and of those of its methods
+    axes: Mapping[str, str] = field(default_factory=dict)  # axis -> why no group of the contract uses it
+    machine: Machine | None = None  # in a machine's own contract and in those of its methods
     method: Method | None = None
-    invariants: tuple[Clause, ...] = ()  # of a machine's own contract: over the state after every operation
+    invariants: tuple[Clause, ...] = ()  # in a machine's own contract: over the state after every operation
     state_environment: Environment | None = field(default=None, repr=False)
 
     @property
     def position(self) -> Position:
-        """Where the contract begins."""
+        """The position of the start of the contract."""
         return self.source.at(("contract",))
 
     @property
@@ -188,7 +188,7 @@ class Contract:
         return self.machine if self.method is None else None
 
     def owns(self, operator: str) -> bool:
-        """Whether an operator is this one, or, of a machine's own contract, one of its methods."""
+        """Whether an operator is this one, or one of the methods if this is a machine's own contract."""
         machine = self.own_machine
         return operator == self.operator or (machine is not None and operator in machine.methods)
 
@@ -196,7 +196,7 @@ class Contract:
         """Whether the contract, or the suite, declares that one implementation alone derives the values."""
         if not self.confirmed_by and suite.confirm == ():
             return True
-        # Of a machine an empty list says that pins and the machine itself confirm all.
+        # For a machine, an empty list means that pins and the machine itself confirm everything.
         return self.confirmed_by == () and self.machine is None and bool(suite.reference)
 
     @property
@@ -215,7 +215,7 @@ class Contract:
         return frozenset(refusal.code for refusal in self.refuses)
 
     def refusal(self, inputs: Mapping[str, Any]) -> Guard | None:
-        """The guard that decides the failure for native inputs, None where every guard is true."""
+        """The guard that decides the failure for native inputs; None if every guard is true."""
         activation = self.environment.bind(inputs)
         return first_false(self.requires, lambda expression: expression.holds(activation))
 
@@ -224,7 +224,7 @@ class Contract:
         return self.method is None or known(self.method.needs[""], inputs.get("state"))
 
     def next_state(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> State:
-        """The state that a machine's method leaves where it succeeds on native inputs, unknown variables left out."""
+        """The state after a machine's method succeeds on native inputs, without unknown variables."""
         assert self.machine is not None
         assert self.method is not None
         return next_state(self.method, self.result_environment, inputs, result, self.machine.state)

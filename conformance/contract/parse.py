@@ -1,4 +1,4 @@
-"""One parsed YAML file becomes a `Contract`; every mistake is reported at its position."""
+"""Turns one parsed YAML file into a `Contract`; every mistake is reported at its position."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def contract_from(
 ) -> Contract:
     """The contract of a schema-valid source; raises MalformedContract with every bad expression.
 
-    `machine` is the one whose method the source words; a source with `methods` words a machine as a whole.
+    `machine` is set if the source is of one of its methods; a source with `methods` is of a whole machine.
     """
     return _Parser(source, family, named, functions, machine).contract()
 
@@ -173,7 +173,7 @@ class _Parser:
         return method_from(self.words, self.body["contract"], after, frozenset().union(*needs))
 
     def needs(self, expression: Expression, env: Environment) -> frozenset[str]:
-        """The state variables that an expression depends on; none where it does not compile or there is no machine."""
+        """The state variables that an expression depends on; none if it does not compile or there is no machine."""
         if self.machine is None or expression.compiled is None:
             return frozenset()
         return state_needs(expression, env)
@@ -209,7 +209,7 @@ class _Parser:
             block = lines[position.line :]
             indent = next((len(line) - len(line.lstrip()) for line in block if line.strip()), 0)
             return Position(position.file, position.line + error.line, indent + error.column)
-        if error.line > 1 or style == ">":  # YAML has folded the lines
+        if error.line > 1 or style == ">":  # YAML has joined the lines
             return position
         return Position(position.file, position.line, position.column + (style in ("'", '"')) + error.column - 1)
 
@@ -233,7 +233,7 @@ class _Parser:
         return row(Clause, self.at(path), **self.expression_fields(path, env))
 
     def expression_fields(self, path: ValuePath, env: Environment) -> dict[str, Any]:
-        """What guards and postconditions have beside their texts."""
+        """The fields of guards and postconditions besides their texts."""
         expression = self.expression((*path, "that"), env)
         return {"expression": expression, "position": self.source.at(path), "needs": self.needs(expression, env)}
 
@@ -266,5 +266,5 @@ class _Parser:
         return row(Group, body, body=body, path=path, position=self.source.at(path), **given)
 
     def rows(self, kind: type[_Row], key: str, **otherwise: str) -> tuple[_Row, ...]:
-        """The rows of a list; `otherwise` is what one has that says nothing else."""
+        """The rows of a list; `otherwise` has the values for fields that a row lacks."""
         return tuple(row(kind, {**otherwise, **body}, position=place) for body, place in self.source.rows(key))

@@ -1,7 +1,7 @@
-"""The JSON Schemas of the specification's files as people write them, for editors: each complete in itself.
+"""The JSON Schemas of the specification's files as people write them, for editors; each needs no other file.
 
-`spec/schema/` describes files whose short forms are written out, as the harness reads them. These schemas allow the
-short forms as well, need no other file, and carry the same `$id`s.
+`spec/schema/` describes files whose short forms are written out, as the harness reads them. These schemas also
+allow the short forms, and have the same `$id`s.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def published_schemas(folder: Path) -> dict[str, Schema]:
 
 
 def _whole(name: str, title: str, schema: Schema, parts: Mapping[str, Schema]) -> Schema:
-    """A schema with its `$id`, and other schemas inside it whose references lead inside it too."""
+    """A schema with its `$id` that contains the other schemas; all references lead inside it."""
     definitions: Schema = {key: _moved(part, key) for key, part in parts.items()}
     if definitions:
         definitions["form"] = _FORM
@@ -101,7 +101,7 @@ def _contract(schema: Schema) -> Schema:
         if name in definitions:
             definitions[name]["properties"] |= _SHORT
     if "group" in definitions:
-        # They are the answer of the cases that name none.
+        # These are the expectation of the cases that name none.
         definitions["group"]["dependentRequired"] = {key: ["cases"] for key in _SHORT}
     if "case" in definitions:
         # A case may have the parts of a pattern, under its name, and the id from it.
@@ -120,7 +120,7 @@ def _contract(schema: Schema) -> Schema:
 
 
 def _allowing(schema: Any) -> Any:
-    """A schema that also allows a short form wherever a long value may be."""
+    """A schema that also allows a short form wherever it allows a long value."""
     if not isinstance(schema, dict) or schema.keys() & {"const", "enum"}:
         return schema
     inner = _below(schema)

@@ -1,4 +1,4 @@
-"""Reads the YAML files of a specification: from their text, or from the cache if they were read before."""
+"""Reads the YAML files of a specification from their text, or from the cache if they were read before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conformance.contract.suite import Suite
 from conformance.contract.suite_file import schema_folder
 
 YAML: Final = (".yaml", ".yml")
-_COLUMNS = 7  # of a row: its parent; file, line and column of the value; the same of the key; line 0 for none
+_COLUMNS = 7  # of a row: the parent; file, line and column of the value, then of the key; line 0 if there is none
 _Positions = dict[ValuePath, Position]
 
 
@@ -81,9 +81,9 @@ def _positions(files: list[str], steps: list[str | int], table: bytes) -> tuple[
 class Snapshot:
     """The content of every file in a folder and in the folders in it, and of YAML files further below, by path.
 
-    It is empty where one cannot be read.
+    It is empty if any of them cannot be read.
 
-    A command reads from here what was there when it began, even if a file changes meanwhile.
+    A command reads the content at its start from here, even if a file changes later.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,14 +113,14 @@ def _files(folder: Path) -> Iterator[Path]:
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from (inner for inner in entry.iterdir() if not inner.is_dir())
-            # Nothing reads them, but whoever wrote a contract there is told so.
+            # Nothing reads them, but the author of a contract there must get a message.
             yield from (one for one in entry.glob("*/**/*") if one.suffix in YAML and one.is_file())
         else:
             yield entry
 
 
 class Reader:
-    """Reads the files of a specification as they were when it began; `problems` lists what is wrong with them."""
+    """Reads the files of a specification as they were at the start; `problems` lists their mistakes."""
 
     def __init__(self, suite: Suite, snapshot: Snapshot, cache: Cache) -> None:
         self.suite, self.snapshot, self.cache = suite, snapshot, cache
@@ -128,7 +128,7 @@ class Reader:
         own = snapshot.below("schema")
         self._schemas = digest_of_files(own or _read_below(schema_folder(suite)))
         self.digest = snapshot.digest
-        if not own and self.digest:  # the schemas lie elsewhere
+        if not own and self.digest:  # the schemas are elsewhere
             self.digest = digest_of_texts((self.digest, self._schemas))
 
     def checked(self, file: Path, schema: str) -> Source | None:
@@ -148,11 +148,11 @@ class Reader:
         return source
 
     def _exists(self, file: Path) -> bool:
-        # A file that is removed after the start of the command is read from the snapshot.
+        # A file that was removed after the start of the command is read from the snapshot.
         return file in self.snapshot or os.path.lexists(file)
 
     def _digest(self, schema: str, files: list[Path]) -> str:
-        """The digest of the files and of what they are checked against; empty where one is not in the snapshot."""
+        """The digest of the files and of their schemas; empty if a file is not in the snapshot."""
         if not all(one in self.snapshot for one in files):
             return ""
         contents = [hashlib.sha256(self.snapshot[one]).hexdigest() for one in files]
@@ -171,7 +171,7 @@ class Reader:
             return None
         if schema == "contract" and isinstance(source.value, dict) and "machine" in source.value:
             schema = "machine"
-        from conformance.contract.schema import violations  # 100 ms that a file from the cache does without
+        from conformance.contract.schema import violations  # takes 100 ms, and a file from the cache does not need it
 
         found = list(violations(source, schema_folder(self.suite) / f"{schema}.schema.json"))
         self.problems += found
@@ -193,11 +193,11 @@ def _read_below(folder: Path) -> dict[str, bytes]:
 
 # -- short forms of requirements.yaml and mutants.yaml, written out
 
-_DOCUMENTS: Final = ("test", "bench", "lint")  # kinds of checks that are of no operator
+_DOCUMENTS: Final = ("test", "bench", "lint")  # kinds of checks that belong to no operator
 
 
 def written_page(source: Source, kind: str) -> Source:
-    """The page of a family as one list of rows in which nothing is inherited; raises MalformedContract."""
+    """The page of a family as one list of rows that inherit nothing; raises MalformedContract."""
     if kind == "requirements" and _has_rows(source, kind):
         return _with_checks(source)
     if kind == "mutants" and _has_rows(source, kind):
@@ -206,7 +206,7 @@ def written_page(source: Source, kind: str) -> Source:
 
 
 def _has_rows(source: Source, key: str) -> bool:
-    # What has none is reported by the schema.
+    # The schema reports a page without rows.
     return isinstance(source.value, dict) and isinstance(source.value.get(key), list)
 
 
@@ -266,7 +266,7 @@ def _without_groups(source: Source) -> Source:
 
 
 def _single_mutants(source: Source) -> Iterator[tuple[Any, ValuePath]]:
-    """Every mutant with the file of its group, and where it is written."""
+    """Every mutant with the file of its group, and its place in the YAML."""
     for k, entry in enumerate(source.value["mutants"]):
         at: ValuePath = ("mutants", k)
         if not isinstance(entry, dict) or "mutants" not in entry:
@@ -281,7 +281,7 @@ def _single_mutants(source: Source) -> Iterator[tuple[Any, ValuePath]]:
 
 
 def _with_patch(entry: Any, file: str) -> Any:
-    """A mutant whose patches name their file; `find` and `replace` beside the id are its one patch."""
+    """A mutant whose patches name their file; `find` and `replace` beside the id become its only patch."""
     if not isinstance(entry, dict):
         return entry
     entry = dict(entry)

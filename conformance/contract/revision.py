@@ -1,4 +1,4 @@
-"""A suite as git has it at a revision, copied to a folder; nothing of the repository or the suite is run."""
+"""Copies a suite at a git revision to a folder; runs no code of the repository or the suite."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from conformance.contract.suite import FILE
 
 LARGEST: Final = 512 << 20  # bytes of contracts and vectors; the bundled suite has 18,000,000
 _SECONDS: Final = 120.0  # for one answer of git
-# What a hook or an alias of git sets; the repository is looked for from the suite's folder instead.
+# Variables that a git hook or alias sets; without them git looks for the repository from the suite's folder.
 _ELSEWHERE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
 _REGULAR: Final = ("100644", "100755")
 _LINK: Final = "120000"
 
 
 class NoRevision(Exception):
-    """A text names no revision with a suite; says what was found and the next step."""
+    """A text names no revision with a suite; the message says what was found and the next step."""
 
     def __init__(self, message: str, hint: str = "`git log` and `git tag` list the revisions") -> None:
         super().__init__(message)
@@ -105,7 +105,7 @@ def _blobs(listed: bytes) -> Iterator[_Blob]:
 
 
 def _folders(config: bytes) -> Mapping[str, str]:
-    """The folders that a `tally.toml` names, as far as it is well formed; `read_suite` says what is wrong with it."""
+    """The folders that a `tally.toml` names, as far as it is well formed; `read_suite` reports its mistakes."""
     import tomllib
 
     try:
@@ -141,7 +141,7 @@ def _contents(root: Path, blobs: list[_Blob]) -> dict[str, bytes]:
 
 
 def _write(target: Path, blobs: list[_Blob], contents: Mapping[str, bytes]) -> None:
-    """Write the files, links last; a made-up tree that leaves the folder is refused."""
+    """Write the files, links last; refuse a forged tree that leads out of the folder."""
     root = target.resolve()
     for blob in sorted(blobs, key=lambda blob: (blob.mode == _LINK, blob.name)):
         file = target.joinpath(*_parts(blob.name))

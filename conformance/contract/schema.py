@@ -20,7 +20,7 @@ from conformance.contract.suggest import close_to, fitting, look_alike, typed
 
 
 def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """`oneOf` as in jsonschema; but where branches require keys, only those are tried whose keys are there.
+    """`oneOf` as in jsonschema, but a branch that requires keys is tried only if the value has them.
 
     Most values of a contract are steps, which have eleven branches; this saves a fifth of the time of loading.
     """
@@ -35,7 +35,7 @@ _Validator = _extend(jsonschema.Draft202012Validator, {"oneOf": _one_of})
 
 
 def violations(source: Source, schema: Path) -> Iterator[Problem]:
-    """What in `source` does not fit the schema file, the most telling violation of each place."""
+    """The violations of a schema file in `source`; for each place, the one that explains most."""
     texts = tuple(one.read_text(encoding="utf-8") for one in sorted(schema.parent.glob("*.schema.json")))
     errors = _validator(schema.read_text(encoding="utf-8"), texts).iter_errors(source.value)
     yield from _problems_of(source, [_telling(error) for error in errors])
@@ -77,14 +77,14 @@ _FORMS: Final = ("oneOf", "anyOf")
 
 
 def _problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Problem]:
-    """The problems that violations are, each once; a key that is missing because it is misspelt is not told twice."""
+    """The problems for some violations, each once; a misspelt key is not also reported as missing."""
     unknown = _unknown_of(errors)
     misspelt = {(path, meant) for (path, _), meant in unknown.items() if meant}
     told: set[str] = set()
     telling = {tuple(error.absolute_path) for error in errors if error.validator not in _FORMS}
     for error in errors:
         if error.validator in _FORMS and tuple(error.absolute_path) in telling:
-            continue  # the other one says what is wrong there
+            continue  # another violation explains the mistake at this place
         for problem in _problems_from(source, error, misspelt, unknown):
             if str(problem) not in told:
                 told.add(str(problem))
@@ -92,7 +92,7 @@ def _problems_of(source: Source, errors: list[ValidationError]) -> Iterator[Prob
 
 
 def _unknown_of(errors: Sequence[ValidationError]) -> dict[tuple[ValuePath, str], str]:
-    """Every unknown key with the one that it means: one like it, or the only one that its map lacks if it is alone."""
+    """Every unknown key with the key that it means: a similar one, or the only missing key for the only unknown one."""
     found = {(path, key): meant for error in errors for path, key, meant in _unknown_keys(error)}
     for error in errors:
         path: ValuePath = tuple(map(_step, error.absolute_path))
@@ -150,7 +150,7 @@ def _unknown_keys(error: ValidationError) -> Iterator[tuple[ValuePath, str, str]
 
 
 def _close_keys(key: str, known: list[str]) -> list[str]:
-    # A short key contains or is contained in many others, so only what is spelt almost alike counts.
+    # A short key contains many others or is part of them, so only almost equal spelling counts.
     from difflib import get_close_matches
 
     low = {name.lower(): name for name in known}
@@ -166,7 +166,7 @@ def properties_of(schema: Any) -> Mapping[str, Any]:
 
 
 def _elsewhere(source: Source, key: str, path: ValuePath, error: ValidationError) -> str:
-    """The hint for a key that is like none here: the place above that may have it, or the keys that are allowed."""
+    """The hint for a key that is similar to none here: the place above that may have it, or the allowed keys."""
     known = properties_of(error.schema)
     allowed = ", ".join(sorted({*known, *(("gives", "fails") if "pin" in known else ())}))
     if key in ("gives", "fails") and "cases" in known:
@@ -235,7 +235,7 @@ _PYTHON: Final[tuple[tuple[str, Any], ...]] = (
 
 
 def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
-    """What is wrong and the fix, by the kind of the violation."""
+    """The message and the fix, by the kind of the violation."""
     value, schema, wanted = error.instance, error.schema, error.validator_value
     if isinstance(value, str) and (said := look_alike(value)):
         return f"{where} is {value!r:.60}, and {said}", f"write {typed(value)}"
@@ -286,7 +286,7 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
 
 
 def _retyped(value: Any, kind: str, schema: Any) -> str:
-    """How a value of the wrong type is written right."""
+    """The hint that shows how to write a value of the wrong type."""
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         fixed = fitting(value, schema["pattern"]) if "pattern" in schema else ""
         if fixed and fixed != str(value):
@@ -313,7 +313,7 @@ def _retyped(value: Any, kind: str, schema: Any) -> str:
 
 
 def _forms(where: str, value: Any, branches: Any) -> tuple[str, str]:
-    """What to say if a value has none of several forms, or more than one: the keys that decide between them."""
+    """The message and hint for a value with none of several forms, or several: the keys that decide between them."""
     asked: list[list[str]] = [list(one.get("required", ())) for one in branches if isinstance(one, dict)]
     needs = [keys for keys in asked if keys]
     ways = ", ".join(" with ".join(keys) for keys in needs)

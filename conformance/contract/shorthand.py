@@ -1,4 +1,4 @@
-"""Long values written short."""
+"""Replaces the short forms of long values by the values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from conformance.contract.types import INTEGER_RANGES
 
 LONGEST: Final = 1_000_000  # letters and items of one value; the longest in use has 131,186
 LARGEST: Final = 5_000_000  # letters and items of all forms in one file; the most in use are 1,545,806
-DEEPEST: Final = 32  # named values that are made of one another; three are in use
-_FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others that may be beside it
+DEEPEST: Final = 32  # levels of named values that use each other; three are in use
+_FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key: the other keys that a form may have
     "repeat": frozenset({"from"}),
     "series": frozenset(),
     "join": frozenset(),
@@ -28,15 +28,15 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key; the others 
 }
 _DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
 _TENSORS: Final = frozenset({"bool", "int8", "int16", "float16", "float32", "float64", *_DTYPES})
-# The keys of a map under one of these are names and never forms.
+# The keys of a map under one of these are names, never forms.
 _NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state"})
 
 
 def written_out(source: Source) -> Source:
     """The source with every short form replaced by its value, and without `values`; raises MalformedContract.
 
-    What a form takes over whole, by `like` or `join`, keeps the positions it has in the file. The key of a named value
-    that nothing uses keeps its position, for L109; shared values do not, as another contract may use them.
+    A value that a form copies whole, by `like` or `join`, keeps its positions in the file. The key of a named value
+    that nothing uses keeps its position, for L109; shared values do not, because another contract may use them.
     """
     if not isinstance(source.value, dict):
         return source
@@ -55,7 +55,7 @@ def written_out(source: Source) -> Source:
 
 
 class _Refused(Exception):
-    """A form cannot be written out: what is wrong, and the next step."""
+    """A form cannot be written out: the mistake and the next step."""
 
 
 class _Writer:
@@ -68,14 +68,14 @@ class _Writer:
         self.keys: dict[ValuePath, Position] = {}
         self.under_way: list[str] = []
         self.used: set[str] = set()
-        self.given: Mapping[str, Any] = {}  # what the `like` that is written out gives to the value that it names
-        self.used_at: ValuePath = ()  # where the named value that is written out is used
+        self.given: Mapping[str, Any] = {}  # the values that the current `like` gives to the value that it names
+        self.used_at: ValuePath = ()  # where the current named value is used
         self.count = 0
         self.depth = 0
         self.size = 0
 
     def out(self, value: Any, at: ValuePath, to: ValuePath | None = None) -> Any:
-        """A written value with the forms in it replaced."""
+        """A value from the file where every form is replaced."""
         self.count += 1
         if self.count > MAX_VALUES:
             message, hint = f"more than {MAX_VALUES:,} values, written out", "a named value may be used too often"
@@ -109,7 +109,7 @@ class _Writer:
             raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
 
     def measured(self, made: Any) -> Any:
-        """What a form was written out as; refuses what is nested too deep or makes the file too large."""
+        """The value that a form was replaced by; refuses one that is nested too deep or makes the file too large."""
         depth, size = _extent(made)
         if self.depth + depth > MAX_NESTING:
             raise _Refused(_TOO_DEEP, _FLATTER)
@@ -147,7 +147,7 @@ class _Writer:
         texts: list[str] = []
         maps: dict[str, Any] = {}
         for k, part in enumerate(parts):
-            # The items of a written list keep their positions; how many another part has is not known before.
+            # The items of a list in the file keep their positions; the length of another part is not known yet.
             here = (*at, "join", k)
             if isinstance(part, list) and to is not None:
                 first = len(items)
@@ -236,7 +236,7 @@ class _Writer:
     def named_value(
         self, name: Any, at: ValuePath, to: ValuePath | None = None, given: Mapping[str, Any] | None = None
     ) -> Any:
-        """A named value that is used at a path, written out with what is given to it."""
+        """A named value that is used at a path, written out with the values given to it."""
         if not _is_in(name, self.named):
             raise _Refused(f"unknown value {name!r:.60}", f"values here: {', '.join(self.named) or 'none'}")
         if name in self.under_way:
@@ -258,7 +258,7 @@ _FLATTER: Final = "use fewer named values in one another"
 
 
 def _extent(value: Any) -> tuple[int, int]:
-    """How many lists and maps are in one another, and how many letters and items there are."""
+    """The depth of nested lists and maps, and the number of letters and items."""
     depth, size, level = 0, 0, [value]
     while level:
         inner: list[Any] = []
@@ -276,14 +276,14 @@ def _extent(value: Any) -> tuple[int, int]:
 
 
 def _form(value: Mapping[str, Any]) -> str:
-    """The form that a map is, by its keys; nothing where it is a plain map."""
+    """The key that tells which form a map is; empty for a plain map."""
     if len(value) == 1 and _TENSORS.issuperset(value):
         return "tensor"
     return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
 
 
 def _numbered(unit: Any, numbers: Sequence[int]) -> Any:
-    """One copy of a text or list for each number, in which {k} is the number."""
+    """One copy of a text or list for each number, with the number in place of {k}."""
 
     def copied(value: Any, number: int) -> Any:
         if isinstance(value, str):
@@ -325,7 +325,7 @@ def _is_in(name: Any, known: Mapping[str, Any]) -> bool:
 
 
 def _parent_and_step(value: Any, path: str) -> tuple[Any, str]:
-    """The map or list above the last step of a dotted path, or None, and that step; a key may have dots itself."""
+    """The map or list above the last step of a dotted path, or None, and that step; a key may contain dots."""
     while "." in path and not (isinstance(value, dict) and path in value):
         step, _, path = path.partition(".")
         if isinstance(value, list) and step.isdigit() and int(step) < len(value):

@@ -31,7 +31,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong in a specification file: where, which code, what, and the next step."""
+    """One mistake in a specification file: its place, code, message, and the next step."""
 
     position: Position
     code: str
@@ -44,7 +44,7 @@ class Problem:
 
 
 class MalformedContract(Exception):
-    """A specification file cannot be read as what it claims to be; carries every problem found."""
+    """A specification file is not valid; has every problem found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(problems))
@@ -61,12 +61,12 @@ def names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 _Row = TypeVar("_Row")
-_KEYS: Final = {"requirements": "requirement", "rulings": "ruling"}  # where a row has one or many
+_KEYS: Final = {"requirements": "requirement", "rulings": "ruling"}  # keys under which a row has one name or many
 _EMPTY: Final[Mapping[str, Any]] = {"str": "", "bool": False, "int": 0}
 
 
 def row(kind: type[_Row], body: Mapping[str, Any], /, **given: Any) -> _Row:
-    """A row of a schema-valid file as a value: each field is under its own name, and empty where the row lacks it."""
+    """A row of a schema-valid file as a value: each field has the value of its key, and is empty without one."""
     found = dict(given)
     for one in fields(kind):  # type: ignore[arg-type]
         key = one.name if one.name in body else _KEYS.get(one.name, one.name)
@@ -79,10 +79,10 @@ def row(kind: type[_Row], body: Mapping[str, Any], /, **given: Any) -> _Row:
     return kind(**found)
 
 
-MAX_NESTING: Final = 256  # lists and maps in one another; the deepest case has 98
+MAX_NESTING: Final = 256  # levels of lists and maps; the deepest case has 98
 MAX_VALUES: Final = 200_000  # in one file; 100,000 take 8 s, the largest contract has 16,000
 MAX_DIGITS: Final = 100  # of an integer; the widest type has 20
-# YAML 1.2 core schema without null: what is not one of these is a string.
+# YAML 1.2 core schema without null: any other scalar is a string.
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z")
 
@@ -117,7 +117,7 @@ class Source:
 
 
 def read(file: Path, shown_as: str | None = None) -> Source:
-    """Parse one YAML file; raises MalformedContract with the position of what is wrong."""
+    """Parse one YAML file; raises MalformedContract with the position of the mistake."""
     name = shown_as or str(file)
     try:
         if not stat.S_ISREG(file.stat().st_mode):
@@ -142,7 +142,7 @@ def parse(text: str, name: str) -> Source:
 
 
 def _look_alike(text: str, name: str, wrong: Position) -> MalformedContract | None:
-    """What a dash, a quote or the like near a mistake breaks, if the mistake is gone once it is typed."""
+    """The error for a look-alike dash or quote near a mistake, if the mistake disappears with the keyboard's sign."""
     lines = text.split("\n")
     for k in range(max(wrong.line - 3, 0), min(wrong.line + 1, len(lines))):
         if (plain := typed(lines[k])) == lines[k]:
@@ -175,7 +175,7 @@ def _parsed(text: str, name: str) -> Source:
 
 
 def _end_of(text: str, name: str) -> Position:
-    """The place after the text with which a file begins."""
+    """The position after a text that starts a file."""
     return Position(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
@@ -267,14 +267,14 @@ class _Builder:
         return items
 
 
-# -- what the errors of the YAML parser mean: the mistake is often above the reported place
+# -- explanations of the YAML parser's errors: the mistake is often above the reported place
 
 _Mark = tuple[int, int]  # line and column from 0
 _QUOTE: Final = "put text with ': ', '#', ',', '{' or '[' in it in quotes"
 
 
 def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
-    """The place, the message and the hint for an error at `at` in what began at `began`."""
+    """The place, message and hint for an error at `at` inside the value that starts at `began`."""
     lines = text.splitlines()
     row = _row(lines, at[0])
     if tab := _tab(lines, at):
@@ -331,7 +331,7 @@ def _open_quote(lines: list[str], at: _Mark) -> _Mark | None:
 
 
 def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
-    """A line that has a key and no `: `."""
+    """The place, message and hint for a line that has a key without `: `."""
     row = _row(lines, began[0])[began[1] :]
     key = re.match(r"([\w-]+):?\s*(.*)", row)
     if key is None:
@@ -343,7 +343,7 @@ def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, st
 
 
 def _indented(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, str, str]:
-    """A line that begins neither where the keys of its map begin nor where those of a map around it do."""
+    """The place, message and hint for a line whose indentation fits neither its map nor a map around it."""
     row = _row(lines, at[0])
     if re.match(r"\s*[\"']", row[: at[1]][-2:]) or (row[: at[1]].strip() and not row[: at[1]].strip().endswith("-")):
         return at, f"{row[at[1] :].strip()!r:.40} follows a value that has ended", 'put the whole text in quotes: "..."'

@@ -15,7 +15,7 @@ _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "p
 _CASE_KEYS: Final = frozenset({"id", "base", "set", "unset", "why", "requirement", "ruling", "like", "pin", *_PINS})
 _OTHERS: Final = frozenset(
     {"restart", "put", "flip", "truncate", "delete", "rename", "link", "damage", "tree", "like", "given"}
-)  # what a map among the steps begins with if it is no call
+)  # the first keys of the maps among the steps that are no calls
 _WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 NUMBERED: Final = "-N"  # the end of a name that gets a number
 
@@ -23,7 +23,7 @@ NUMBERED: Final = "-N"  # the end of a name that gets a number
 def with_long_steps(source: Source) -> Source:
     """The source with `{Call: inputs}`, `{pattern: parts}`, `gives` and `fails` in the long form of a step.
 
-    A step that is several, a named list or a `repeat`, makes the trace a `join`.
+    If a step means several (a named list or a `repeat`), the trace becomes a `join`.
     """
     if not isinstance(source.value, dict):
         return source
@@ -41,7 +41,7 @@ def with_long_steps(source: Source) -> Source:
 
 
 class _Reader:
-    """Reads the short forms of one source; `moved` says where a key of a short form is in the long one."""
+    """Reads the short forms of one source; `moved` maps the place of a key to its place in the long form."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -84,7 +84,7 @@ class _Reader:
         return [{"name": name, "value": value} for name, value in values.items()]
 
     def case(self, case: Mapping[str, Any], common: Mapping[str, Any], at: ValuePath) -> Mapping[str, Any]:
-        """A case with `pin`; what is beside the named value that it begins with is set in that."""
+        """A case with `pin`; its other keys are set in the named value that it begins with."""
         named = self.named_values if isinstance(self.named_values, dict) else {}
         name = next((key for key in case if key in named and key not in _CASE_KEYS), "")
         pattern = named[name] if isinstance(named.get(name), dict) else {}
@@ -113,7 +113,7 @@ class _Reader:
                 raise MalformedContract([self.source.problem(("values", name, inner), "C018", message, hint)])
 
     def trace(self, steps: Any, at: ValuePath) -> Any:
-        """Steps in a list, or in the lists of a `join` or `repeat`; a step may be several."""
+        """Steps in a list, or in the lists of a `join` or `repeat`; one step may mean several."""
         if isinstance(steps, list):
             made = [self.step(one, (*at, k)) if isinstance(one, dict) else one for k, one in enumerate(steps)]
             several = [isinstance(one, dict) and self.is_several(one) for one in made]
@@ -131,7 +131,7 @@ class _Reader:
         return "repeat" in step or isinstance(known, list)
 
     def spliced(self, steps: list[Any], several: list[bool], at: ValuePath) -> Mapping[str, Any]:
-        """Steps of which some are several, as a `join`."""
+        """A list of steps, some of which mean several, as a `join`."""
         parts: list[Any] = []
         for k, (one, is_several) in enumerate(zip(steps, several, strict=True)):
             if is_several:
@@ -167,7 +167,7 @@ class _Reader:
         return {"like": name, "with": step[name], **({"set": dict(beside)} if beside else {})}
 
     def named(self, value: Any, at: ValuePath) -> Any:
-        """A named value; the steps and cases in it may be short."""
+        """A named value in its long form; its steps and cases may be short."""
         if isinstance(value, list):
             maps = [one for one in value if isinstance(one, dict)]
             if not any(one.keys() & self.named_values.keys() or self.repeats_steps(one) for one in maps):
@@ -180,7 +180,7 @@ class _Reader:
         calls = any(key[:1].isupper() for key in value)
         if ("step" in value or calls) and all(key in _CALL_KEYS or key[:1].isupper() for key in value):
             return self.as_call(value, at)
-        # A case, in a list that several contracts use, or the pattern of one.
+        # A case in a list that several contracts use, or a pattern of a case.
         return self.pinned(value, at) if "id" in value or value.keys() <= _CASE_KEYS else value
 
     def repeats_steps(self, one: Mapping[str, Any]) -> bool:

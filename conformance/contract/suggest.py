@@ -27,13 +27,13 @@ _TYPES: Final[Mapping[str, str]] = {
 
 
 def nearest(word: str, known: Collection[str], otherwise: str = "") -> str:
-    """A hint that names what the user may have meant, else the given one."""
+    """A hint that names the word that the user may have meant; else the hint `otherwise`."""
     close = close_to(word, known)
     return f"did you mean {' or '.join(close)}?" if close else otherwise
 
 
 def close_to(word: str, known: Collection[str], cutoff: float = 0.65, most: int = 3) -> list[str]:
-    """The known words that contain a word, or else the one most like it and those that are almost as like."""
+    """The known words that contain a word; else the most similar word and those almost as similar."""
     from difflib import SequenceMatcher, get_close_matches
 
     containing = [name for name in known if word.lower() in name.lower() and len(word) >= min(3, len(name))]
@@ -47,7 +47,7 @@ def close_to(word: str, known: Collection[str], cutoff: float = 0.65, most: int 
     return [same[one] for one, ratio in zip(near, like, strict=True) if ratio > like[0] - _APART]
 
 
-_APART: Final = 0.1  # of the likeness to a word, from 0 to 1
+_APART: Final = 0.1  # difference between two likenesses, each from 0 to 1
 
 
 def type_meant(text: str, known: Collection[str]) -> str:
@@ -65,7 +65,7 @@ def type_meant(text: str, known: Collection[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else ""
 
 
-# Signs that a word processor or a web page makes of those that are typed.
+# Signs that a word processor or web page puts in place of typed ones.
 _TYPED: Final = str.maketrans(
     {
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
@@ -79,18 +79,18 @@ _TYPED: Final = str.maketrans(
 
 
 def typed(text: str) -> str:
-    """The text with the signs of a keyboard in place of those that look like them: dashes, quotes, blanks."""
+    """The text with keyboard signs in place of look-alike dashes, quotes and blanks."""
     return text.translate(_TYPED)
 
 
 def look_alike(text: str) -> str:
-    """A sentence about the first sign that only looks like one of a keyboard; empty where there is none."""
+    """A sentence about the first sign that only looks like a keyboard sign; empty if there is none."""
     sign = next((one for one in text if typed(one) != one), "")
     return f"{sign!r} (U+{ord(sign):04X}) only looks like {typed(sign).strip() or 'a blank'}" if sign else ""
 
 
 def fitting(value: Any, pattern: str) -> str:
-    """A text like `value` that matches a pattern; empty if no usual change of it does."""
+    """A text similar to `value` that matches a pattern; empty if no usual change makes it match."""
     return next((one for one in _changed(str(value)) if re.search(pattern, one)), "")
 
 

@@ -11,15 +11,15 @@ if TYPE_CHECKING:  # a process that only starts backends needs no YAML
     from conformance.contract.source import Position
 
 FILE: Final = "tally.toml"
-MUTANT: Final = "mutant:"  # what the backend string of a mutant begins with
+MUTANT: Final = "mutant:"  # the start of a mutant's backend string
 
 
 @dataclass(frozen=True, slots=True)
 class MutantLauncher:
     """How a mutant of the reference starts: by a command of the suite, or from a patched copy of a folder.
 
-    `{id}` in `command` is the mutant; `{file}` in `traced` is where the functions that a request runs are written.
-    `build` is a command that runs in the copy first. It may take `seconds`, and so may a mutant until its next answer.
+    `{id}` in `command` is the mutant; `{file}` in `traced` is the file that gets the functions that a request runs.
+    `build` is a command that runs in the copy first. It may take `seconds`, and so may each answer of a mutant.
     """
 
     command: str = ""
@@ -39,14 +39,14 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A folder of contracts and all that its `tally.toml` says; without that file, the folder alone."""
+    """A folder of contracts with the settings of its `tally.toml`; without that file, the folder alone."""
 
     root: Path
     name: str = ""
     folders: tuple[str, str, str] = ("spec", "vectors", "reports")
     backends: Mapping[str, str] = field(default_factory=dict, hash=False)  # the command of each name
-    reference: str = ""  # answers for what a backend does not declare, and decides what is right in fuzzing
-    confirm: tuple[str, ...] | None = None  # second derivations where a contract names none; (): there is none
+    reference: str = ""  # answers calls that a backend does not declare, and gives the right answers in fuzzing
+    confirm: tuple[str, ...] | None = None  # second derivations if a contract names none; (): there are none
     laws: tuple[str, ...] = ()  # modules
     generators: tuple[str, ...] = ()  # modules
     mutants: MutantLauncher = MutantLauncher()
@@ -79,5 +79,5 @@ class Suite:
         return self.root / FILE
 
     def path_text(self, file: Path) -> str:
-        """A file's path as users read it: relative to the root where it lies below it."""
+        """A file's path as users read it: relative to the root if it is below the root."""
         return file.relative_to(self.root).as_posix() if file.is_relative_to(self.root) else str(file)

@@ -1,4 +1,4 @@
-"""Which suite a command works on, and its `tally.toml`, read with positions; no path of it leaves the suite."""
+"""Finds the suite of a command and reads its `tally.toml` with positions; no path in the file may leave the suite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from conformance.contract.suite import FILE, MutantLauncher, Setting, Suite
 _LIST: Final = "a list of texts"
 _TEXTS: Final = "texts"
 _REPORTS: Final = "reports"  # NAME or NAME=PATH
-# What each table may have. The commands know what the values of [run] mean; they are defaults of its options.
+# The keys of each table. The values of [run] are defaults of the options of `tally run`, which checks them.
 KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "suite": {"name": "text", "spec": "path", "vectors": "path", "reports": "path", "laws": _LIST, "generators": _LIST},
     "backends": {},
@@ -53,7 +53,7 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "durations": "whole number",
     },
 }
-# Options that do something else than `tally run`: a suite cannot turn a verdict off.
+# Options that make `tally run` do something else: a suite cannot turn a verdict off.
 _NO_DEFAULTS: Final = ("list", "update-expected", "reason", "issue", "suite")
 _FITS: Final[Mapping[str, Any]] = {
     "text": lambda value: isinstance(value, str),
@@ -80,7 +80,7 @@ _NAME: Final = re.compile(r"[A-Za-z][\w.-]*\Z")
 
 
 def read_suite(root: Path) -> Suite:
-    """The suite of a folder with a `tally.toml`; raises MalformedContract with all that is wrong in the file."""
+    """The suite of a folder with a `tally.toml`; raises MalformedContract with all mistakes in the file."""
     import tomllib  # 10 ms
 
     root = root.resolve()
@@ -110,14 +110,14 @@ def read_suite(root: Path) -> Suite:
 
 
 class _Reading:
-    """Reads the tables of one file; `problems` lists what is wrong with them."""
+    """Reads the tables of one file; `problems` lists their mistakes."""
 
     def __init__(self, root: Path, text: str, body: Mapping[str, Any]) -> None:
         self.root, self.lines, self.problems = root, text.splitlines(), list[Problem]()
         self.body = {name: table for name, table in body.items() if self._is_table(name, table)}
 
     def suite(self) -> Suite:
-        """What the tables say, as far as they are well formed."""
+        """The suite that the tables describe, as far as they are well formed."""
         own, derive, ways = (self._table(name) for name in ("suite", "derive", "mutants"))
         names = ("spec", "vectors", "reports")
         folders = [str(own.get(name, name)) for name in names]
@@ -188,7 +188,7 @@ class _Reading:
         return tuple(own.get(key, ()))
 
     def _commands(self) -> None:
-        """A problem for each command that `tally` could not offer; only those of the bundled suite are."""
+        """Add a problem for each command that `tally` cannot offer; it offers commands of the bundled suite only."""
         for name, told in self.body.get("commands", {}).items():
             module, colon, says = told.partition(": ") if isinstance(told, str) else ("", "", "")
             if not (_MODULE.match(module) and colon and says and _NAME.match(name)):
@@ -211,7 +211,7 @@ class _Reading:
         return found
 
     def _report(self, value: str) -> str:
-        """NAME=PATH with the path below the suite; NAME, and NAME=- for stdout, as they are."""
+        """NAME=PATH with the path below the suite; NAME alone, and NAME=- for stdout, do not change."""
         name, equals, path = value.partition("=")
         if not path or path == "-" or not self._contained("run", "format", path):
             return value
@@ -237,7 +237,7 @@ class _Reading:
             self._add("mutants", "folder", "both a command and a folder are given", "remove one of them")
 
     def _contained(self, table: str, key: str, value: str, needed: bool = False) -> bool:
-        """Whether a path stays inside the suite; a problem where it does not, or is needed and not there."""
+        """Whether a path stays inside the suite; adds a problem if it does not, or if a `needed` path is missing."""
         path = self.root / value
         if "\0" in value or not _resolved(path).is_relative_to(self.root):
             self._add(table, key, f"{value!r} leaves the suite", "name a path below the folder of this file")
@@ -248,7 +248,7 @@ class _Reading:
         return True
 
     def _links(self, folder: Path) -> None:
-        """A problem for each link below a folder that leads out of the suite."""
+        """Add a problem for each link below a folder that leads out of the suite."""
         for link in _links_below(folder):
             if not (target := _resolved(link)).is_relative_to(self.root):
                 place = Position(str(link), 1, 1)
@@ -259,7 +259,7 @@ class _Reading:
         self.problems.append(Problem(self._place(table, key), "C018", message, hint))
 
     def _place(self, table: str, key: str) -> Position:
-        """The line and column of a key, or of its table where the key cannot be found; else the start of the file."""
+        """The position of a key; of its table if the key is not found; else the start of the file."""
         here, found = "", (1, 1)
         for number, line in enumerate(self.lines, start=1):
             if header := re.match(r"\s*\[+\s*([\w\"'. -]+?)\s*\]", line):
@@ -274,12 +274,12 @@ class _Reading:
 
 
 def _resolved(path: Path) -> Path:
-    """Where a path leads; a link that leads to itself is left as it is, and reading it says so."""
+    """The target of a path; a link that leads to itself stays, and reading it fails later."""
     return Path(os.path.realpath(path))
 
 
 def _links_below(folder: Path) -> Iterator[Path]:
-    """The symbolic links in a folder; os.scandir tells them without asking about every file."""
+    """The symbolic links in a folder; os.scandir finds them without a system call for each file."""
     try:
         entries = list(os.scandir(folder))
     except OSError:
@@ -312,7 +312,7 @@ def find_suite(named: str, here: Path) -> Suite:
     """The suite that a command works on: the folder that is named, else the first above `here`, else the bundled one.
 
     The search ends at the root of a repository, below the user's home, and below a folder of another owner, so that
-    no file of somebody else is obeyed unasked. Raises MalformedContract.
+    no settings of somebody else are used by surprise. Raises MalformedContract.
     """
     if named:
         return read_suite(Path(named))
@@ -329,7 +329,7 @@ def find_suite(named: str, here: Path) -> Suite:
 
 
 def is_own(place: Path) -> bool:
-    """Whether a place is there and the user's own; where the system has no owners (Windows) every place is."""
+    """Whether a path exists and belongs to the user; on a system without owners (Windows) every path does."""
     try:
         owner = place.stat().st_uid
     except OSError:

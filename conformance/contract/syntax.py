@@ -58,7 +58,7 @@ class Relation:
         return self.whole[self.start : self.end]
 
     def replaced(self, by: str) -> str:
-        """The whole expression with something else in the comparison's place."""
+        """The whole expression with another text in place of the comparison."""
         return f"{self.whole[: self.start]}{by}{self.whole[self.end :]}"
 
 
@@ -83,13 +83,13 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def equation(text: str) -> tuple[str, str] | None:
-    """The two sides where the whole expression is an equation."""
+    """The two sides if the whole expression is an equation; else None."""
     node = _bare(parse(text))
     return (node.parts[0].text(text), node.parts[1].text(text)) if node.sign == "==" else None
 
 
 def dotted_names(text: str) -> frozenset[str]:
-    """Every name with its dots that the expression mentions: variables, functions, and what macros bind."""
+    """Every dotted name in the expression: variables, functions, and variables that macros bind."""
     return frozenset(_names(parse(text), text))
 
 
@@ -237,12 +237,12 @@ class _Reader:
 
 BYTES, CHARACTERS, ITEMS = "bytes", "characters", "items"
 _NUMBER: Final = re.compile(r"(\d+)u?\Z")
-_LEAST: Final = 2  # below it a comparison asks whether anything is there
+_LEAST: Final = 2  # a smaller bound only asks whether the value is empty
 
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """The largest size that a guard lets through: what is measured, as text, and how many there may be."""
+    """The largest size that a guard allows: the measured expression, as text, and the limit."""
 
     measure: str
     subject: str
@@ -268,7 +268,7 @@ def size_limits(text: str) -> Iterator[SizeLimit]:
 
 
 def _measured(text: str) -> str:
-    """What `size` is asked of in a text that is nothing else; empty where it is anything else."""
+    """The argument of `size` if the text is only a call of `size`; else empty."""
     text = text.removeprefix("uint(").removesuffix(")") if text.startswith("uint(") else text
     if not (text.startswith("size(") and text.endswith(")")):
         return ""
@@ -283,15 +283,15 @@ def _measured(text: str) -> str:
 # -- calls of named functions that a macro repeats with the same arguments, moved out of the macro
 #
 # `indices(rows).all(r, parts(data, 9)[r] == r)` converts the whole of `data` once for every row. Written as
-# `[parts(data, 9)].all(fixed_1, indices(rows).all(r, fixed_1[r] == r))` it converts it once. A contract says the first,
-# which is easier to read, and the engine evaluates the second. (65,537 elements for each of 300 rows took a quarter of
+# `[parts(data, 9)].all(fixed_1, indices(rows).all(r, fixed_1[r] == r))` it converts it once. A contract has the first
+# form, which is easier to read, and the engine evaluates the second. (65,537 elements for 300 rows took a quarter of
 # a minute and five gigabytes.)
 #
-# The moved call is evaluated also where the macro would not have come to it, so the second form may be an error where
-# the first is none. It never has another value, so the first form decides where the second is an error.
+# The moved call is evaluated even if the macro would not have reached it, so the second form can be an error when the
+# first is not. It never has another value. So the first form decides if the second is an error.
 
 _PREDICATE: Final = re.compile(r"\s*\.\s*(?:all|exists|exists_one|filter)\s*\(")
-_FIXED: Final = "fixed_"  # begins the names of what was moved
+_FIXED: Final = "fixed_"  # the start of the names of moved calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,9 +304,9 @@ class _Scope:
 
 
 def hoisted(text: str, functions: Collection[str]) -> str:
-    """The expression of type bool with every repeated call of these functions moved out; the text itself where none is.
+    """The expression of type bool with every repeated call of these functions moved out; the same text if none is.
 
-    Raises ValueError where the text has a construct that `parse` does not know.
+    Raises ValueError if the text has a construct that `parse` does not know.
     """
     count = 0
     while (found := next(_repeated(text, functions), None)) is not None:

@@ -64,7 +64,7 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An n-dimensional array; `dtype` is None where the contract leaves it to the value."""
+    """An n-dimensional array; `dtype` is None if each value has its own."""
 
     dtype: str | None = None
 
@@ -141,7 +141,7 @@ def walk(type_: Type, path: str = "") -> Iterator[tuple[str, Type]]:
 _LIST = re.compile(r"list<(.+)>\Z")
 _MAP = re.compile(r"map<\s*string\s*,\s*(.+)>\Z")
 _TENSOR = re.compile(r"tensor<(\w+)>\Z")
-MAX_NESTING: Final = 16  # of list<..> and map<string, ..> in one another
+MAX_NESTING: Final = 16  # levels of list<..> and map<string, ..>
 NamedTypes = Mapping[str, Type]
 
 
@@ -187,7 +187,7 @@ def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
 
 
 def _fits(value: Any, type_: Type) -> bool:
-    """Whether a value, as it is written in a contract, is of a type; of bytes, structs and tensors only its kind."""
+    """Whether a value in a contract is of a type; for bytes, structs and tensors only its kind is checked."""
     match type_:
         case Enum(values):
             return value in values

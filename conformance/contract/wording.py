@@ -11,7 +11,7 @@ def counted(number: int, word: str) -> str:
 
 
 def plural(word: str) -> str:
-    """The plural of a regular word, or of the last of some words."""
+    """The plural of a regular word; of several words, the last one changes."""
     if word.isupper():
         return f"{word}S"
     return re.sub(r"(?<=[^aeiou])y\Z", "ie", word) + "s"

@@ -81,9 +81,9 @@ def calls_of(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
 
 
 def agreement(library: Library) -> Callable[[Case], bool]:
-    """What says whether the contracts allow every frozen answer of a case; of a long run, that it succeeds.
+    """The function that tells whether the contracts allow every frozen answer of a case; of a long run, its success.
 
-    Of a machine it is not known.
+    It answers False for a case of a machine.
     """
     codebook, evaluators = codebook_of(library), dict[str, Evaluator]()
 
@@ -107,7 +107,7 @@ def agreement(library: Library) -> Callable[[Case], bool]:
 
 
 def _accumulated(case: Case, run: Accumulation, codebook: Codebook) -> Iterator[FrozenCall]:
-    """The first and the last call of the run; of a chain only the first, because the inputs of others are answers."""
+    """The first and last call of a run; for a chain only the first, because later inputs are answers."""
     if run.operator not in codebook.forms:
         return
     forms = codebook[run.operator]
@@ -152,7 +152,7 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
 
 
 def _placed(inputs: Mapping[str, Any], forms: OperatorForms) -> Mapping[str, Any]:
-    """Inputs with a text instead of every root and handle, on which no expression can depend."""
+    """Inputs with a text in place of every root and handle; no expression can depend on these."""
     places = {name for name in (*forms.roots, *forms.handles) if isinstance(inputs.get(name), Mapping)}
     return {**inputs, **{name: "/".join(inputs[name].values()) for name in places}} if places else inputs
 
@@ -217,7 +217,7 @@ class Evaluator:
         self._mentioned: dict[str, frozenset[str]] = {}
 
     def forgetful(self) -> Evaluator:
-        """An evaluator that has compiled the same expressions and knows no call."""
+        """A new evaluator with the same compiled expressions and no calls."""
         fresh = Evaluator(self.contract)
         fresh._compiled = self._compiled
         return fresh
@@ -267,8 +267,8 @@ class Evaluator:
         return first_false(guards, lambda expression: self.holds(expression.text, call))
 
     def contradiction(self, contract: Contract, call: FrozenCall) -> Contradiction:
-        """What the frozen outcome of a call contradicts; a clause about an output that is known by its digest is left
-        out."""
+        """What the frozen outcome of a call contradicts, without clauses about outputs that are known by digest
+        only."""
 
         def of_call(expression: Expression) -> bool:
             return self.holds(expression.text, call)
@@ -309,7 +309,7 @@ class Evaluator:
 
 
 def memory_of(contract: Contract) -> object:
-    """What a contract says about the state of its machine, in comparable form; None for an operator without machine."""
+    """The declarations about a machine's state, in comparable form; None for an operator without a machine."""
     if contract.machine is None:
         return None
     body = contract.source.value

@@ -1,6 +1,6 @@
 """Every rule in the order of the codes, run over one subject, and one finding for each cause.
 
-Apart from the rules, because it imports them all.
+It is separate from the rules because it imports them all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from conformance.lint.rule import Finding, LintTarget, Rule
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
-# Requirements may rest on any rule, the one that resolves their checks among them.
+# A requirement may name any rule as its check, even the rule that resolves checks.
 _CODES: Final = frozenset({"L106", *(rule.code for rule in _OTHERS)})
 RULES: Final = tuple(sorted((*_OTHERS, checks.checks_resolve(_CODES)), key=lambda rule: rule.code))
 
@@ -54,13 +54,13 @@ def lint(subject: LintTarget, rules: Iterable[Rule] = RULES) -> tuple[Finding, .
     return tuple(sorted({finding for rule in rules for finding in rule.check(subject)}))
 
 
-# -- what only follows from another finding is left out of the list that people read
+# -- leaves findings that only follow from another one out of the list that people read
 
-# What these rules say of a contract without cases is true and tells nothing: they judge the frozen cases.
+# These rules judge frozen cases, so their findings about a contract without cases are true but useless.
 _JUDGE_CASES: Final = frozenset(
     {"L108", "L301", "L302", "L303", "L304", "L305", "L306", "L307", "L308", "L309", "L411", "L412", "L502"}
 )
-# Of a contract with a group that is not built yet, these miss cases that the group may have.
+# If a group is not built yet, these rules miss cases that the group may have.
 _MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L307", "L309", "L412"})
 
 
@@ -69,7 +69,7 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
     was; a requirement without a row, or with two; a check, a law or a requirement whose name is misspelt; a contract
     in a file of another name; a guard that decides nothing; frozen results that a postcondition contradicts.
 
-    The exit status of a command does not change: what is left out follows from a finding that is kept.
+    The exit status of a command does not change: each omitted finding follows from one that is kept.
     """
     known = list(findings)
     unbuilt, stale = _unbuilt(subject), {one.about for one in known if one.code == "L502"}
@@ -121,7 +121,7 @@ def _follows(one: Finding, operator: str, stem: str) -> bool:
 
 
 def _unbuilt(subject: LintTarget) -> frozenset[str]:
-    """The operators without a single frozen case, those of a machine's methods among them."""
+    """The operators without any frozen case, including methods of machines."""
     found = set()
     for name, contract in subject.library.contracts.items():
         bearer = contract.machine.name if contract.machine is not None else name
@@ -131,14 +131,14 @@ def _unbuilt(subject: LintTarget) -> frozenset[str]:
 
 
 def _never_built(one: Finding, unbuilt: Mapping[Position, str]) -> Finding:
-    """The finding that a contract has too few cases, with another hint where it has none because it is new."""
+    """The finding that a contract has too few cases, with another hint if it is new and has none."""
     if one.position not in unbuilt or _NEW not in one.message:
         return one
     hint = "run `tally vectors build`; after that, lint looks at the cases too"
     return replace(one, message=f"{unbuilt[one.position]} was never built: it has no frozen case", hint=hint)
 
 
-_NEW: Final = "at least 1"  # what the lock asks of a contract that it does not list
+_NEW: Final = "at least 1"  # the lock's demand for a contract that it does not list
 
 
 def _untested_with(library: Library, unbuilt: frozenset[str]) -> frozenset[str]:
@@ -147,7 +147,7 @@ def _untested_with(library: Library, unbuilt: frozenset[str]) -> frozenset[str]:
 
 
 def _unmet(subject: LintTarget) -> Mapping[Position, str]:
-    """Where a part of a contract names a requirement that has no row; L104 reports that."""
+    """The places where a part of a contract names a requirement without a row; L104 reports these."""
     known = requirement_ids(subject.library)
     return {
         position: name
@@ -159,7 +159,7 @@ def _unmet(subject: LintTarget) -> Mapping[Position, str]:
 
 
 def _misnamed(library: Library) -> frozenset[Position]:
-    """The parts of contracts that a requirement names under a name that does not exist; L106 reports that."""
+    """The parts of contracts that a requirement calls by a wrong name; L106 reports these."""
     found = set()
     for check, id_ in unresolved(library):
         near = meant(check, library)
@@ -172,7 +172,7 @@ def _misnamed(library: Library) -> frozenset[Position]:
 
 
 def _unknown_laws(subject: LintTarget) -> Mapping[Position, Position | None]:
-    """Where a contract applies a law that is not known; the place of the requirement's check that means the same."""
+    """The places where a contract applies an unknown law, each with the requirement's check that means the same."""
     found: dict[Position, Position | None] = {}
     for contract in subject.contracts:
         for use in contract.laws:
@@ -191,7 +191,7 @@ def _check_of_law(library: Library, operator: str, law: str, requirements: tuple
 
 
 def _first_of_each(findings: list[Finding], library: Library) -> Iterator[Finding]:
-    """The findings, but one for all unknown requirements of a file, and one for each unknown ruling."""
+    """The findings, with one for all unknown requirements of a file, and one for each unknown ruling."""
     requirements: dict[str, list[Finding]] = {}
     rulings: dict[str, list[Finding]] = {}
     for one in sorted(findings):

@@ -17,7 +17,7 @@ from conformance.contract.source import Position, ValuePath, names
 from conformance.contract.suggest import close_to
 from conformance.lint.rule import Found, LintTarget, Rule, rule
 
-# Below these keys is data of cases and laws; a key `requirement` there is not the language's own.
+# Below these keys is data of cases and laws, where a key `requirement` is no key of the contract language.
 _DATA: Final = frozenset(
     {"bases", "set", "over", "matrix", "pin", "pins", "use", "vary", "inputs", "outputs", "put", "examples",
      "becomes", "given"}
@@ -172,13 +172,13 @@ def row_to_paste(library: Library, id_: str) -> str:
 
 
 def rows_to_paste(library: Library, family: str, ids: list[str]) -> str:
-    """The rows of requirements.yaml for unknown ids; the whole file where the family has none."""
+    """The rows of requirements.yaml for unknown ids; the whole file if the family has none."""
     head = [] if family in library.requirements else [f"seed: {family}", "requirements:"]
     return "\n".join([*head, *(row_to_paste(library, id_) for id_ in ids)])
 
 
 def unknown_requirement_hint(library: Library, id_: str, family: str) -> str:
-    """What to do about an unknown requirement: the id that is meant, or the row to add."""
+    """The hint for an unknown requirement: the id that is meant, or the row to add."""
     known = sorted(requirement_ids(library))
     same = [name for name in known if name.strip("0123456789") == id_.strip("0123456789")]
     twisted = [name for name in known if sorted(name) == sorted(id_) and name != id_]
@@ -252,7 +252,7 @@ def _missing_document(check: NamedCheck, subject: LintTarget) -> str:
 def _defined(text: str) -> frozenset[str]:
     """The names that a file of tests defines; cached, because many requirements name the same file.
 
-    The file is parsed and not run. One that is no Python, or of another language, has the names that its words show.
+    The file is parsed and not run. In other text, words after `def`, `class`, `function`, `fn`, `func` are names.
     """
     try:
         tree = ast.parse(text)
@@ -287,7 +287,7 @@ def checks_mutual(subject: LintTarget) -> Iterator[Found]:
 
 
 def _together(parts: list[tuple[Position, str, str, str]], said: str, fix: str, where: str) -> Found:
-    """One finding about parts that lack the same, at the first, with the lines to paste where there are several."""
+    """One finding about parts that lack the same thing, at the first part; for several parts, with lines to paste."""
     position, first, text, about = parts[0]
     if len(parts) == 1:
         return position, said.format(first), about, fix.format(repr(text))

@@ -1,4 +1,4 @@
-"""Wrong results, made systematically from right ones: every leaf off by one step, every list torn in simple ways."""
+"""Makes wrong results from right ones: each leaf changes by one step, each list loses, repeats or swaps items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.contract.types import INTEGER_RANGES, Enum, Field, ListOf, MapO
 
 
 def same_shape(one: Any, other: Any) -> bool:
-    """Whether two native values are equal; arrays are where dtype, shape and bytes are."""
+    """Whether two native values are equal; two arrays are if their dtypes, shapes and bytes are."""
     if one is other:
         return True
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
@@ -29,18 +29,18 @@ def same_shape(one: Any, other: Any) -> bool:
 
 
 _PLACES: Final = 4  # list positions tried from each end
-Wrong = tuple[str, Any]  # the dotted path of what was changed, and the whole value with that change
+Wrong = tuple[str, Any]  # the dotted path of the change, and the whole value with it
 
 
 def corruptions(type_: Type, value: Any, path: str = "") -> Iterator[Wrong]:
-    """Wrong values of the same type, each with the path of the one thing that is wrong."""
+    """Wrong values of the same type, each with the path of its only change."""
     match type_:
         case Struct():
             for member in type_.fields:
                 yield from _in_member(member, value, f"{path}.{member.name}" if path else member.name)
         case ListOf(item):
             for wrong in _lists(item, value):
-                if not same_shape(wrong, value):  # a palindrome, or two equal neighbours
+                if not same_shape(wrong, value):  # equal for a palindrome or two equal neighbours
                     yield path, wrong
             for k in _ends(len(value)):
                 for where, wrong in corruptions(item, value[k], path):
@@ -130,7 +130,7 @@ def _bytes(value: bytes) -> Iterator[bytes]:
 
 
 def _other(element: Any) -> Any:
-    """Another element of the same dtype: one more, the least for the greatest, the next bits for a float."""
+    """Another element of the dtype: the next integer (after the greatest, the least), or a float's next bits."""
     dtype = element.dtype
     if dtype.kind == "b":
         return not element

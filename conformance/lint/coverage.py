@@ -24,7 +24,7 @@ def lines_carried(subject: LintTarget) -> Iterator[Found]:
 
 
 def coverage_findings(library: Library) -> Iterator[Finding]:
-    """What the `coverage.yaml` of every family lacks, without a look at the sources' text."""
+    """The mistakes in the `coverage.yaml` of every family, found without the sources' text."""
     return (Finding(place, CODE, message, about, hint) for place, message, about, hint in _holes(library))
 
 
@@ -92,7 +92,7 @@ def _rows(coverage: Coverage, page: Requirements) -> Iterator[Found]:
 
 
 def coverage_lines(library: Library) -> tuple[str, ...]:
-    """One line for each source: how many of its lines are covered by what."""
+    """One line for each source: how many of its lines each kind of entry covers."""
     return tuple(_counted(coverage, library) for coverage in library.coverage.values())
 
 
@@ -145,7 +145,7 @@ def text_of(name: str, content: bytes) -> Text:
 
 
 def drift(coverage: Coverage, text: Text) -> tuple[Finding, ...]:
-    """Every place of the text that is not as `coverage.yaml` has recorded it; the positions are those of the text."""
+    """Every place where the text differs from `coverage.yaml`; the positions are in the text."""
     places = _placed(coverage.passages, text.lines)
     found = [
         finding for gap in _gaps(coverage.passages, places, len(text.lines)) for finding in _gap_findings(gap, text)

@@ -1,4 +1,4 @@
-"""L201 to L205: what contracts declare of order, state, random numbers and sequences, and no forbidden name."""
+"""L201 to L205: declarations of order, state, random numbers and sequences, and forbidden names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def list_paths(type_: Type, path: str = "") -> Iterator[str]:
 
 
 def _of_method(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Variables that a method says nothing of, or twice, and values that no case confirms."""
+    """Variables that a method declares not at all or twice, and values that no case confirms."""
     machine, method, body = contract.machine, contract.method, contract.source.value
     if machine is None or method is None or method.closes:
         return
@@ -196,7 +196,7 @@ def randomness_local(subject: LintTarget) -> Iterator[Found]:
 
 
 def _drawing(known: Collection[Contract]) -> set[str]:
-    """The operators that draw themselves or through any number of others."""
+    """The operators that draw random numbers themselves or through other operators."""
     drawing = {contract.operator for contract in known if contract.rng is not None and contract.rng.draws}
     while True:
         more = {c.operator for c in known if c.operator not in drawing and drawing & set(c.calls)}

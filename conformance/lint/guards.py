@@ -131,7 +131,7 @@ def sides(evaluator: Evaluator, comparison: Relation, calls: Iterable[FrozenCall
     return touching
 
 
-_WRAPPERS: Final = ("bytes(", "canonical(")  # around an input that is measured
+_WRAPPERS: Final = ("bytes(", "canonical(")  # calls that may wrap a measured input
 
 
 @contract_rule("L308", "limits-have-units")
@@ -163,7 +163,7 @@ def _wrong(contract: Contract, guard: Guard, limits: list[SizeLimit]) -> Iterato
 
 
 def _counted(limit: SizeLimit, environment: Environment) -> str:
-    """What a limit counts, by the type of what it measures; empty where that does not compile."""
+    """The unit of a limit, by the type of the measured expression; empty if the expression does not compile."""
     try:
         name = environment.compile(limit.subject, None).compiled.return_type().name()
     except BadExpression:
@@ -172,7 +172,7 @@ def _counted(limit: SizeLimit, environment: Environment) -> str:
 
 
 def _is_input(contract: Contract, subject: str) -> bool:
-    """Whether the guard measures an input of the operator; of a computed value no case of a given length can be made.
+    """Whether the guard measures an input of the operator: no case can give a computed value a certain length.
 
     A method's contract has no groups of its own.
     """

@@ -155,7 +155,7 @@ _ADD_ROW: Final = "add its row to requirements.yaml, or correct the id"
 def _elsewhere(library: Library, key: str) -> Iterator[tuple[Position, str, str, str, str]]:
     """The requirements or rulings that passages, rulings and mutants name: the place, who, the id, what it is about.
 
-    Of a passage also the family.
+    For a passage also the family.
     """
     for coverage in library.coverage.values():
         for passage in coverage.passages:
@@ -274,7 +274,7 @@ def _names_in(contract: Contract) -> set[str]:
         *(let.expression for let in contract.environment.lets),
         *(contract.method.becomes.values() if contract.method is not None else ()),
     ]
-    # A let whose value is a map or a struct is used through what follows its dot.
+    # A let whose value is a map or struct is used by its dotted members.
     return {name.split(".")[0] for one in expressions for name in variables_of(one.compiled)}
 
 

@@ -30,7 +30,7 @@ def _broken_invariants(subject: LintTarget, contract: Contract) -> Iterator[Foun
 
 
 def _never_alone(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Invariants that no state breaks alone, of the states that differ from a reached one in a single variable."""
+    """Invariants that no state breaks alone; the tried states differ from a reached one in one variable."""
     if contract.machine is None or not contract.invariants:
         return
     states = {repr(sorted(call.after.items())): call.after for call in invariant_calls(subject, contract)}
@@ -54,8 +54,8 @@ def _never_alone(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
 
 _CALLS: Final = 40  # successful calls of an operator whose results are corrupted
 _OTHERS: Final = 12  # answers to other questions that are tried as wrong results
-_REPAIRS: Final = 4  # rounds in which the other broken equations are made true again
-_ATTEMPTS: Final = 40  # wrong results on which that is tried for one postcondition
+_REPAIRS: Final = 4  # rounds that make the other broken equations true again
+_ATTEMPTS: Final = 40  # wrong results that are repaired for one postcondition
 
 
 @contract_rule("L305", "postconditions-hold")
@@ -115,7 +115,7 @@ class _Trial:
         self.expressions = {clause.id: self.evaluator.expression(clause.expression.text) for clause in contract.ensures}
         self.repairs = {clause.id: tuple(equations_of(clause.expression.text)) for clause in contract.ensures}
         self.pending = set(self.clauses)
-        self.company: dict[str, set[str]] = {}  # the fewest others that broke together with it
+        self.company: dict[str, set[str]] = {}  # the smallest set of others that broke together with it
         self.attempts = dict.fromkeys(self.clauses, 0)
         self.calls = self._calls(subject)
 
@@ -134,7 +134,7 @@ class _Trial:
     def _calls(self, subject: LintTarget) -> list[FrozenCall]:
         contract = self.contract
         whole = [call for call in subject.calls(contract.operator) if call.result is not None]
-        # The calls of an axis are many and differ in one leaf. Most of the sample would be such calls.
+        # An axis gives many calls that differ in one leaf; they would fill most of the sample.
         axes = {group.name for group in contract.groups if "axis" in group.body}
         whole = [call for call in whole if call.case.group not in axes] or whole
         texts = [clause.expression.text for clause in contract.ensures]

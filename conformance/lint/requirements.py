@@ -127,7 +127,7 @@ def named_documents(library: Library) -> list[str]:
 
 
 KINDS: Final = ("P", "S", "F", "X")  # of requirements that a backend can break
-MOST_REFERENCE_ONLY: Final = 5  # rows of all families together
+MOST_REFERENCE_ONLY: Final = 5  # rows, in all families together
 _CLAUSES: Final = ("guard", "refuses", "ensures", "invariant")
 
 
@@ -172,7 +172,7 @@ def _row(subject: LintTarget, evidence: Mapping[str, frozenset[str]], row: Requi
 
 
 def _tried_with(subject: LintTarget, mutants: list[str]) -> str:
-    """The command that tries mutants that claim to break something; empty where there is none, or one was killed."""
+    """The command that tries the mutants that claim to break a check; empty if there are none, or one was killed."""
     untried = [] if set(mutants) & (subject.evidence or {}).keys() else mutants[:3]
     return f"run `tally mutants {' '.join(untried)} --write`, which tells whether they do" if untried else ""
 

@@ -1,4 +1,4 @@
-"""A lint rule, its findings, and what it judges."""
+"""A lint rule, its findings, and the subject that it judges."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SharedEvaluators:
         return known[2]
 
     def callers(self, cases: tuple[Case, ...], operator: str) -> Sequence[Case]:
-        """Those of some cases that call an operator."""
+        """The cases, out of some, that call an operator."""
         known = self._callers.get(id(cases))
         if known is None:
             found: dict[str, list[Case]] = {}
@@ -60,10 +60,10 @@ class SharedEvaluators:
 class LintTarget:
     """A library with its frozen cases, by operator.
 
-    The caller gives what lint cannot import: `known_laws`; `documents`, the text by path of the tests and benchmarks
-    that requirements name (None outside a checkout); and `evidence`, by mutant the check strings of what notices it
-    (None without a kill matrix); `unusable`, by mutant why a patch does not apply. `only` limits the judgement to these
-    contracts. `step` is called by the rules that judge contract after contract, once for each.
+    The caller gives the parts that lint cannot import: `known_laws`; `documents`, by path the text of the tests and
+    benchmarks that requirements name (None outside a checkout); `evidence`, by mutant the strings of the checks that
+    notice it (None without a kill matrix); `unusable`, by mutant why a patch does not apply. `only` names
+    the contracts to judge. `step` is called by the rules that judge contract after contract, once for each.
     """
 
     library: Library
@@ -85,7 +85,7 @@ class LintTarget:
         return tuple(contracts[name] for name in sorted(contracts) if self.only is None or name in self.only)
 
     def evaluator(self, contract: Contract) -> Evaluator:
-        """What evaluates the contract's expressions."""
+        """The evaluator of the contract's expressions."""
         return self.cache.evaluator(contract)
 
     def calls(self, operator: str, unsure: bool = False) -> tuple[FrozenCall, ...]:
@@ -134,8 +134,8 @@ def subject_of(
     return LintTarget(library, frozen, lock, laws, documents, book, SharedEvaluators(), evidence=evidence)
 
 
-Found = tuple[Position, str, str, str]  # the place, the message, what it is about, the hint
-FoundIn = tuple[Position, str, str]  # of one contract: the place, the message, the hint
+Found = tuple[Position, str, str, str]  # the place, the message, the subject, the hint
+FoundIn = tuple[Position, str, str]  # in one contract: the place, the message, the hint
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -164,7 +164,7 @@ class Rule:
     level: str
     sentence: str
     find: Callable[[LintTarget], Iterator[Found]]
-    each_contract: bool = False  # it judges contract after contract
+    each_contract: bool = False  # the rule judges one contract after the other
 
     def check(self, subject: LintTarget) -> Iterator[Finding]:
         """Every place that breaks the rule."""
@@ -180,7 +180,7 @@ def rule(code: str, name: str, level: str = "error") -> Callable[[Callable[[Lint
 def contract_rule(
     code: str, name: str, level: str = "error"
 ) -> Callable[[Callable[[LintTarget, Contract], Iterator[FoundIn]]], Rule]:
-    """The same of a function that judges one contract; its findings are about the contract's operator."""
+    """Make a function that judges one contract a rule; its findings are about the contract's operator."""
 
     def with_find(find: Callable[[LintTarget, Contract], Iterator[FoundIn]]) -> Rule:
         def each(subject: LintTarget) -> Iterator[Found]:

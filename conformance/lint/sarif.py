@@ -11,7 +11,7 @@ from conformance import __version__
 from conformance.vectors.jsontext import document_text
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-HOME: Final = "https://tallystick.dev/"  # the schemas of spec/schema have their names there
+HOME: Final = "https://tallystick.dev/"  # the `$id`s of spec/schema begin with it
 Part = Mapping[str, Any]
 _PLACE = re.compile(r"(?P<file>[^:]+):(?P<line>[1-9][0-9]{0,8}):(?P<column>[1-9][0-9]{0,8})")
 
@@ -60,7 +60,7 @@ def result_of(rule: str, index: int, text: str, locations: Iterable[Part], level
 
 
 def location_of(place: str, name: str) -> dict[str, Any]:
-    """Where a result is: `place` is file:line:column, `name` what it is about.
+    """The location of a result: `place` is file:line:column, `name` is the subject.
 
     A place of another form is left out, and so is a path with `..`, which viewers would open.
     """

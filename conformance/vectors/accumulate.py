@@ -1,4 +1,4 @@
-"""Long runs of calls behind one running hash, in constant memory (DESIGN 5).
+"""Long runs of calls, summed up by one running hash in constant memory (DESIGN 5).
 
 The hash is SHA-256 over the named output of every call in order: the little-endian bytes of a uint64 or a list of
 uint64, or the canonical CBOR of a struct. There is a checkpoint after every power of two of calls and at the end.
@@ -44,7 +44,7 @@ def _number(accumulation: Accumulation, path: str, call: int) -> int:
 def random_number(seed: str, path: str, call: int, below: int) -> int:
     """SHA-256 of the lines seed, path and call number, as one big-endian number, modulo `below`.
 
-    Over 256 bits the modulus biases a uint64 by less than 2^-192, and any language can repeat it.
+    The hash has 256 bits, so the modulus biases a uint64 by less than 2^-192. Any language can compute it.
     """
     return int.from_bytes(hashlib.sha256(f"{seed}\n{path}\n{call}".encode()).digest(), "big") % below
 
@@ -72,7 +72,7 @@ class CallWindow:
 
 @dataclass(frozen=True, slots=True)
 class AccumulatedRun:
-    """What a run came to: checkpoints as (calls done, hex SHA-256), elements hashed, and why it stopped early if so."""
+    """The result of a run: checkpoints (calls done, hex SHA-256), elements hashed, and why it stopped early, if so."""
 
     checkpoints: tuple[tuple[int, str], ...]
     elements: int
@@ -92,7 +92,7 @@ class RunGap:
 
 
 def gap(expected: Collection[tuple[int, str]], observed: Collection[tuple[int, str]]) -> RunGap | None:
-    """Between which checkpoints an observed run first differs, None where it does not."""
+    """The gap between checkpoints where an observed run first differs; None if it does not differ."""
     found = dict(observed)
     agreed = 0
     for calls, digest in expected:
@@ -118,7 +118,7 @@ class _Run:
     windows: dict[int, CallWindow] = field(default_factory=dict)
 
     def add(self, inputs: Mapping[str, Any], outcome: Outcome) -> bool:
-        """Hash one answer; whether the run still agrees with what was expected. Raises IllTyped."""
+        """Hash one answer; return whether the run still agrees with the expected one. Raises IllTyped."""
         raw, elements = self.read(outcome)
         self.hasher.update(raw)
         if self.calls in self.keep:
@@ -142,7 +142,7 @@ def accumulate(
     dialect: Dialect,
     keep: Collection[int] = (),
 ) -> Talk[AccumulatedRun]:
-    """Make the calls of an accumulation; the run ends early at the first of its own checkpoints that differs.
+    """Make the calls of an accumulation. The run ends early at its first checkpoint that differs from the expected one.
 
     `keep` names calls, counted from 0, whose windows are kept.
     """
@@ -172,7 +172,7 @@ def accumulate(
 
 
 def window_of(accumulation: Accumulation, inputs: Mapping[str, Any], codebook: Codebook, dialect: Dialect) -> Talk[str]:
-    """Ask one call out of a run: the SHA-256 of its hashed bytes, or nothing where it does not answer with a result."""
+    """Ask one call of a run; return the SHA-256 of its hashed bytes, or nothing if the answer is no result."""
     single = replace(accumulation, inputs=inputs, generator="sweep", parameters={}, count=1, checkpoints=())
     found = yield from accumulate(single, codebook, dialect)
     return found.checkpoints[0][1] if found.checkpoints else ""
@@ -185,7 +185,7 @@ def _batch(run: _Run) -> int:
 
 
 class _Reader:
-    """Reads from answers what is hashed and what is fed to the next call; it checks the types of the rest."""
+    """Reads from an answer the hashed output and the inputs of the next call; checks the types of the other outputs."""
 
     def __init__(self, accumulation: Accumulation, codebook: Codebook, dialect: Dialect) -> None:
         outputs = codebook[accumulation.operator].contract.outputs

@@ -1,9 +1,9 @@
-"""Groups along an axis, whose values careless code changes leaf by leaf, and groups on both sides of a limit.
+"""Groups along an axis (values that careless code changes, one leaf at a time), and groups on both sides of a limit.
 
-A group along an axis is first expanded as any other, into plain calls or traces; every leaf of the inputs of one step
-of these then takes, alone, each value of the axis. The calls of a pure operator for one leaf are one case; a trace is a
-case for each value, or, `packed`, gives every leaf another value at a time, or, `together`, asks the step with one
-value after the other.
+A group along an axis is first expanded like any other, into plain calls or traces. Then each leaf of one step's inputs
+takes each value of the axis, while the other leaves stay. For a pure operator, the calls for one leaf are one case.
+A trace gives one case for each value. If the group is `packed`, every leaf gets another value at a time; if `together`,
+one case asks the step with one value after the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import LeafOccurrence, Optional, is_placeholder, put, spots, value_at
 from conformance.vectors.notable import ENDS, NEAR, notable_values, odd_members, straddling
 
-_LARGE: Final = 60_000  # items or bytes: such a value is no quick case
+_LARGE: Final = 60_000  # items or bytes; a case with a larger value is not in the quick profile
 _REFUSED: Final = 2  # values of one leaf that the same guard refuses: the first and the last
 Variant = tuple[str, Mapping[str, Any]]  # a name, and the inputs of the step with another value of a leaf
 
@@ -40,7 +40,7 @@ class LeafVariants:
 
 
 def axis_cases(expansion: Expansion, questions: Iterable[Question]) -> Iterator[Question]:
-    """The cases of an `axis` group, made of the questions that the group gives without its axis."""
+    """The cases of an `axis` group, made from the questions that the group would give without its axis."""
     body = expansion.body
     for question in questions:
         asked = _step(expansion, question)
@@ -69,7 +69,7 @@ def axis_cases(expansion: Expansion, questions: Iterable[Question]) -> Iterator[
 
 
 def has_axis_case(expansion: Expansion, question: Question) -> bool:
-    """Whether `axis_cases` makes a case of a question; found at the first leaf that has a value."""
+    """Whether `axis_cases` makes a case from a question; it stops at the first leaf that gives one."""
     return "unknown" in expansion.body or next(_lines(expansion, _step(expansion, question)), None) is not None
 
 
@@ -110,16 +110,16 @@ def _numbered(spot: LeafOccurrence) -> str:
 
 
 def _variants(expansion: Expansion, asked: QuestionCall, spot: LeafOccurrence) -> tuple[Variant, ...]:
-    """The variants of a leaf that no guard refuses, and behind them some of those that one does."""
+    """The variants of a leaf that no guard refuses, then some of the refused ones."""
     contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
     found: dict[str, list[Variant]] = {"": []}  # by the guard that refuses them
     for name, inputs in _inputs(expansion, asked, spot):
         guard = refusal_of(contract, form, inputs)
-        # What refuses a helper's call leaves the operator of the group without a question.
+        # If a helper's call is refused, the operator of the group is never asked.
         if guard == "" or (guard is not None and asked.operator == expansion.contract.operator):
             found.setdefault(guard, []).append((slug(name), inputs))
     accepted = found.pop("")
-    # Of what one guard refuses two values are enough, unless each of them looks like the right one.
+    # Two refused values per guard are enough, unless each of them looks like the right one.
     if expansion.body["axis"] not in (NEAR, ENDS):
         found = {guard: some if len(some) <= _REFUSED else [some[0], some[-1]] for guard, some in found.items()}
     return (*accepted, *(one for some in found.values() for one in some))
@@ -142,7 +142,7 @@ def _inputs(expansion: Expansion, asked: QuestionCall, spot: LeafOccurrence) -> 
 
 
 def _with_unknown(expansion: Expansion, asked: QuestionCall, path: str) -> Mapping[str, Any]:
-    """The inputs with a member for every odd value of every kind in the map at a path, but for what a guard refuses."""
+    """The inputs where the map at a path also has a member for every odd value of every kind that no guard refuses."""
     contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
     steps = (*path.split("."), "map")
     whole, pairs = asked.inputs, _part(asked.inputs, steps)
@@ -154,10 +154,10 @@ def _with_unknown(expansion: Expansion, asked: QuestionCall, path: str) -> Mappi
 
 
 def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str | None:
-    """The guard that refuses inputs in wire form, "" where none does; None where no backend is asked such a thing.
+    """The guard that refuses inputs in wire form, "" if none does; None if no backend is asked such inputs.
 
-    A method's guards depend on a state that is not known here, and what an earlier step answers is not known either:
-    such inputs are taken to be accepted, and so are large ones, which cost the expression engine seconds.
+    A method's guards depend on a state that is not known here, and an earlier step's answer is not known either:
+    such inputs count as accepted. So do large ones, on which the expression engine would take seconds.
     """
     places = {member.name for member in contract.inputs.fields if is_place(member.type)}
     if _is_large(wire) or any(is_placeholder(part) and name not in places for name, part in wire.items()):
@@ -187,7 +187,7 @@ def _single(question: Question, asked: QuestionCall, line: LeafVariants) -> Iter
 
 
 def _turns(asked: QuestionCall, lines: list[LeafVariants]) -> Iterator[Mapping[str, Any]]:
-    """Turn k gives leaf j the value number k + j of its own: each value of each leaf in some turn."""
+    """In turn k, leaf j has its value number k + j, so each leaf has each of its values in some turn."""
     for k in range(max((len(line.variants) for line in lines), default=0)):
         inputs = asked.inputs
         for j, line in enumerate(lines):
@@ -224,7 +224,7 @@ def _with(question: Question, asked: QuestionCall, name: str, inputs: Mapping[st
 
 
 def _case(question: Question, name: str, steps: Sequence[QuestionCall | HarnessStep], profile: str = "") -> Question:
-    """The question with other steps; its name goes behind the question's own."""
+    """The question with other steps; `name` is added to the end of its id."""
     operator, group, own = question.id.split("::", 2)
     slug_ = name if own in ("", "trace") else f"{own},{name}"
     return replace(
@@ -255,8 +255,8 @@ def _leaf_slug(spot: LeafOccurrence) -> str:
 
 _LETTERS: Final = {"one-byte": "a", "two-byte": "\u00e9", "astral": "\U0001f600"}
 _LONG: Final = 8192  # a longer text is made of two-byte letters alone: each case costs its length in the corpus
-_TRIES: Final = 8  # a length inside a CBOR head changes the head's own
-Make = Callable[[int, int], Any]  # so many letters, and so many of the shortest
+_TRIES: Final = 8  # attempts: a longer text can need a longer CBOR head
+Make = Callable[[int, int], Any]  # from the number of letters and the number of shortest ones
 
 
 def limit_cases(expansion: Expansion) -> Iterator[Question]:
@@ -274,7 +274,7 @@ def limit_cases(expansion: Expansion) -> Iterator[Question]:
 
 
 def _in_units(expansion: Expansion, make: Make) -> Question | None:
-    """Astral letters one UTF-16 unit beyond a limit in bytes: fewer letters than it allows, and more units."""
+    """Astral letters: their number is below a limit in bytes, the number of their UTF-16 units is above it."""
     most, place = _limit(expansion).most, expansion.place / "grow"
     draft = expansion.draft()
     draft.set(expansion.body["grow"], make(most // 2 + 1, 0), place)

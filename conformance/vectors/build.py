@@ -1,4 +1,4 @@
-"""The corpus derived again: what `tally vectors build` writes, and what `check` and `diff` compare with the files."""
+"""Derives the corpus again: `tally vectors build` writes it, `check` and `diff` compare it with the files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BuiltCorpus:
     corpus: Corpus
     texts: Mapping[str, str]
     problems: tuple[Problem, ...]
-    reused: tuple[str, ...]  # cases taken over from the frozen corpus, not derived again
+    reused: tuple[str, ...]  # cases copied from the frozen corpus, not derived again
     lock: Lock
 
 
@@ -43,7 +43,7 @@ def regenerate(
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
 ) -> BuiltCorpus:
-    """Derive the whole corpus. A golden case whose question is frozen already is taken over unless `golden` is true.
+    """Derive the whole corpus. A golden case whose question is already frozen is copied unless `golden` is true.
 
     With `only`, so is every case of other operators than these that backends confirm as before, where also the
     contracts of all that it calls are as they were, or its answers agree with what they now say.
@@ -72,12 +72,12 @@ def regenerate(
 
 
 def _may_stay(question: Question, golden: bool, only: frozenset[str] | None) -> bool:
-    """Whether a case is too long to be derived again, where its question is the frozen one."""
+    """Whether a question is not derived again if a frozen case answers the same question."""
     return question.profile == "golden" and not golden and (only is None or question.operator not in only)
 
 
 def _is_confirmed(case: Case, by: Sequence[str], codebook: Codebook) -> bool:
-    """Whether only backends that now confirm its operator confirmed a case, and one of them if there is any."""
+    """Whether only backends that confirm its operator today confirmed a case, and at least one if there are any."""
     named, were = set(second_derivations(case.operator, codebook)), set(by) - {PIN, CONTRACT}
     if not named:
         return not were and (bool(by) or codebook[case.operator].contract.of_one(codebook.suite))
@@ -85,14 +85,14 @@ def _is_confirmed(case: Case, by: Sequence[str], codebook: Codebook) -> bool:
 
 
 def _unchanged(library: Library) -> frozenset[str]:
-    """The operators whose contracts are, but for prose, those of the lock."""
+    """The operators whose contracts are the same as in the lock, apart from prose."""
     locked = read_lock(library.suite).contracts
     now = contract_digests(library)
     return frozenset(name for name, one in locked.items() if now.get(name) == f"{one.version} {one.digest}")
 
 
 def _frozen(library: Library) -> dict[str, tuple[Case, tuple[str, ...]]]:
-    """The cases on disk with what confirmed them; none where the corpus is not whole."""
+    """The cases on disk with what confirmed them; none if the corpus is corrupted."""
     try:
         corpus = load_corpus(library.suite)
     except CorruptedCorpus:
@@ -135,7 +135,7 @@ def _built(
 
 
 def _reworded(question: Question, case: Case) -> Case:
-    """The case under the question's present prose; its digest does not cover that."""
+    """The case with the question's current prose, which the digest does not cover."""
     return replace(
         case,
         why=question.why,
@@ -153,7 +153,7 @@ def stale_files(library: Library, built: BuiltCorpus) -> Iterator[Path]:
 
 
 def write(library: Library, built: BuiltCorpus) -> tuple[str, ...]:
-    """Write every file that differs and remove stale ones; answers their paths, none where there is a problem."""
+    """Write every file that differs and remove stale ones; return their paths, none if there is a problem."""
     if built.problems:
         return ()
     suite = library.suite
@@ -179,14 +179,14 @@ def build(
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
 ) -> tuple[BuiltCorpus, tuple[str, ...]]:
-    """Derive the corpus and write what changed (see `regenerate`); nothing is written where anything is wrong."""
+    """Derive the corpus (see `regenerate`) and write the files that changed; write nothing if there is a problem."""
     built = regenerate(library, jobs, golden, progress, reference, only, agrees)
     return built, write(library, built)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The cases of one operator that changed and test one requirement; one of several requirements is in each."""
+    """The changed cases of one operator that test one requirement; a case can be in several changes."""
 
     operator: str
     requirement: str
@@ -244,7 +244,7 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether the corpus is what it must be."""
+        """Whether the files are the derived ones and break no version rule."""
         return not self.problems
 
     @property
@@ -296,7 +296,7 @@ def _drift(library: Library, built: BuiltCorpus) -> list[Problem]:
 
 
 def _first_difference(old: bytes, new: bytes) -> int:
-    """The number of the first line that differs, 0 where none does."""
+    """The number of the first line that differs, from 1; 0 if none differs."""
     if old == new:
         return 0
     before, after = old.split(b"\n"), new.split(b"\n")

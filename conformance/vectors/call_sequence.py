@@ -25,7 +25,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SequenceRange:
-    """Where a sequence begins, the position behind its last one, and how many positions one call is about."""
+    """The first position of a sequence, the position after its last, and how many positions one call gives."""
 
     start: int
     length: int
@@ -37,7 +37,7 @@ class SequenceRange:
         return max(0, -(-(self.length - self.start) // self.stride))
 
     def call_of(self, position: int) -> int:
-        """The call, from 0, whose positions a position is one of."""
+        """The number, from 0, of the call that gives a position."""
         return (position - self.start) // self.stride
 
 
@@ -54,11 +54,11 @@ class CallSequence:
     bound: frozenset[str]  # the steps whose values later expressions can use
 
     def value(self, path: ValuePath, key: str, values: Inputs) -> Any:
-        """What an expression of the file comes to over native inputs, `position`, `index` and steps; None for none."""
+        """The value of an expression of the file over inputs, `position`, `index` and steps; None if it has none."""
         return self.expressions[path, key].evaluate(self.environment.bind(values))
 
     def extent(self, inputs: Inputs, native_inputs: Inputs) -> SequenceRange | None:
-        """The extent of the sequence of some inputs; None where its expressions have no value there."""
+        """The extent of the sequence for these inputs; None if its expressions have no value for them."""
         start = _at(inputs, self.declaration.at)
         values = {**native_inputs, "position": start, "index": 0}
         length, stride = (self.value(self.declaration.path, key, values) for key in ("length", "stride"))
@@ -77,7 +77,7 @@ class CallSequence:
         return found if isinstance(found, int) else position
 
     def argument(self, step: DerivationStep, name: str, values: Inputs) -> Any:
-        """The wire value of an input of a helper call; None where its expression has no value of the type."""
+        """The wire value of an input of a helper call; None if its expression has no value of the input's type."""
         type_ = self.types[step.path_in_file, name]
         found = native(type_, self.value((*step.path_in_file, "with"), name, values))
         return None if found is None else form_of(type_).from_native(found)
@@ -91,7 +91,7 @@ def _at(inputs: Inputs, path: str) -> int | None:
 
 
 def call_sequence(declaration: SequenceDeclaration, library: Library) -> CallSequence:
-    """The compiled sequence of a declaration that is no replay; raises MalformedContract with all that is wrong."""
+    """The compiled sequence of a declaration that is not a replay; raises MalformedContract with all problems."""
     return _Compiler(declaration, library).sequence()
 
 
@@ -195,7 +195,7 @@ class _Compiler:
                 self.problems.append(self.declaration.source.problem(path, "C007", message, hint))
 
     def scope(self, contract: Contract, bound: list[Field]) -> Environment:
-        """What the expressions may use: inputs, lets, `position`, `index` and the values of the steps."""
+        """The names that expressions may use: inputs, lets, `position`, `index` and the values of the steps."""
         seen = Struct((*contract.inputs.fields, *_PLACES, *bound), contract.inputs.name)
         lets = [*contract.source.value.get("let", {}).items()]
         lets += [(step.name, step.value) for step in self.declaration.steps if step.value]

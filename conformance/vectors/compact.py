@@ -18,7 +18,7 @@ from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, St
 from conformance.vectors.case import HEAD_AND_TAIL, LONGEST_LIST
 from conformance.vectors.jsontext import digest_of
 
-LONGEST_TEXT: Final = 65_536  # letters; what is longer in an answer is frozen as a marker
+LONGEST_TEXT: Final = 65_536  # letters; a longer text in an answer is frozen as a marker
 LONGEST_MAP: Final = 4096  # entries
 SHOWN_LETTERS: Final = 32
 _MARKERS: Final = (
@@ -130,7 +130,7 @@ def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
 
 
 def expanded(value: Any) -> Any:
-    """A wire value with every recipe in it replaced by what it makes; raises BadRecipe where the digest differs."""
+    """A wire value with every recipe replaced by the value that it makes; raises BadRecipe if a digest differs."""
     if isinstance(value, str | int):  # most parts are: spares them the questions below
         return value
     if isinstance(value, Mapping):
@@ -176,7 +176,7 @@ def recipe_value(body: Mapping[str, Any]) -> Any:
 
 
 def _expanded_part(value: Any) -> Any:
-    """A part of a recipe with the recipes in it made."""
+    """A part of a recipe, with every recipe in it replaced by its value."""
     if isinstance(value, Mapping):
         return (
             recipe_value(value[MARK])
@@ -199,14 +199,14 @@ def _keys(key: str, count: int) -> Iterator[str]:
 
 
 def _items(value: Any, count: int) -> Iterator[Any]:
-    """Items that are one value in memory where no text of it contains its number: 65,537 records take 150 MB."""
+    """The items; one shared object if no text contains the item's number: 65,537 records would take 150 MB."""
     if _NUMBER.search(json.dumps(value)):
         return map(_numbered(value), range(count))
     return repeat(value, count)
 
 
 def _numbered(value: Any) -> Callable[[int], Any]:
-    """The function that makes the item of a number: what a text contains is read once, not for every item."""
+    """The function that makes the item with a number; it parses the texts once, not for every item."""
     if isinstance(value, str) and _NUMBER.search(value):
         texts, numbers = _NUMBER.split(value)[::4], [_number(*match.groups()) for match in _NUMBER.finditer(value)]
         form = "%s".join(text.replace("%", "%%") for text in texts)
@@ -243,7 +243,7 @@ def _made_once(text: str) -> Any:
 
 @lru_cache(_DIGESTS)
 def _known_digest(text: str) -> Any:
-    """The digest of that value, of which an earlier command with the same code may have kept it."""
+    """The digest of that value; an earlier command with the same code may have stored it."""
     cache, key = open_cache("vectors"), digest_of_texts([text])
     if (known := cache.get("recipes", key)) is MISSING:
         known = _digest_of_made(text)
@@ -253,5 +253,5 @@ def _known_digest(text: str) -> Any:
 
 @lru_cache(_DIGESTS)
 def _digest_of_made(text: str) -> str:
-    """The digest of that value, which is as good when the value is made again."""
+    """The digest of that value; it is the same each time the value is made."""
     return digest_of(_made_once(text))

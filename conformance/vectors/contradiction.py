@@ -1,4 +1,4 @@
-"""How the outcome of a call contradicts its contract, and where the contract allows no other outcome.
+"""How the outcome of a call contradicts its contract, and when the contract allows no other outcome.
 
 Freezing, the lint rules on cases, fuzzing, wrong answers of a run and `tally explain` all ask here.
 """
@@ -66,7 +66,7 @@ def contradictions_of(
 
 
 def contradiction(situation: StateTransition, codebook: Codebook) -> Contradiction | None:
-    """What an answer contradicts; None where there is no answer, or where a state that a clause needs is unknown."""
+    """What an answer contradicts; None if there is no answer, or if a clause needs a state that is unknown."""
     observed, inputs = situation.exchange.observed, situation.inputs
     contract = codebook[situation.exchange.operator].contract
     if not isinstance(observed, ObservedResult | ObservedFailure) or not contract.foresees(inputs):
@@ -86,11 +86,11 @@ def follows(
     contradictions: Sequence[Contradiction | None],
     codebook: Codebook,
 ) -> bool:
-    """Whether the contracts leave no other answer to any call: the contract itself is a second derivation.
+    """Whether the contracts allow only this answer to every call, so that the contract itself is a second derivation.
 
-    A failure follows where a guard decides it and its record says no more than that; a result where every output
-    is one side of an equation and nothing else can refuse. The content of files follows from nothing, and so does a
-    float, since equal floats may have different bits.
+    A failure follows if a guard decides it and its record says nothing else. A result follows if every output is one
+    side of an equation and nothing else can refuse the call. The content of files never follows; nor does a float,
+    since equal floats may have different bits.
     """
     if transcript.fault or any(isinstance(step, TreeStep) for step in question.steps):
         return False
@@ -109,7 +109,7 @@ def _follows(situation: StateTransition, found: Contradiction | None, codebook: 
 
 
 def _equated(contract: Contract, situation: StateTransition) -> set[str]:
-    """The outputs that some postcondition equates with what does not depend on the result."""
+    """The outputs that a postcondition equates with an expression that does not depend on the result."""
     found = set[str]()
     for clause in contract.ensures:
         if not known(clause.needs, situation.inputs.get("state")):
@@ -141,7 +141,7 @@ def _of_result(text: str, contract: Contract) -> bool:
 def _leaves(type_: Type, path: str = "") -> Iterator[str]:
     if isinstance(type_, Struct):
         for member in type_.fields:
-            # Whether an optional output is there is an output too, and no equation says it.
+            # The presence of an optional output also has to be decided, and no equation decides it.
             yield from [f"{path}?"] if member.optional else ()
             yield from _leaves(member.type, f"{path}.{member.name}" if path else member.name)
     elif isinstance(type_, Scalar) and type_.name.startswith("float"):

@@ -24,10 +24,10 @@ from conformance.vectors.vector_file import (
 )
 
 Outline = tuple[str, str]  # of a case: its id and its profile
-_FEW: Final = 4  # so many times the wanted cases of an operator are fewer than all: then only they are made
+_FEW: Final = 4  # if an operator has at least this many times the wanted cases, only these are made
 
-PIN: Final = "pin"  # what index.json names where a pinned value is the second derivation
-CONTRACT: Final = "contract"  # the same where every answer follows from the contract
+PIN: Final = "pin"  # the name in index.json if a pinned value is the second derivation
+CONTRACT: Final = "contract"  # the name in index.json if every answer follows from the contract
 
 
 
@@ -60,7 +60,7 @@ class Corpus:
         return self.some(operator, {id_})[0]
 
     def some(self, operator: str, ids: Collection[str]) -> tuple[Case, ...]:
-        """The cases of an operator with these ids; where they are few of a loaded corpus, no others are made."""
+        """The cases of an operator with these ids; if they are few, the other cases of a loaded corpus are not made."""
         wanted = [id_ for id_, _ in outline_of(self.cases, operator) if id_ in ids]
         if self.read_part is None or _FEW * len(wanted) > len(outline_of(self.cases, operator)):
             return tuple(case for case in self.cases[operator] if case.id in ids)
@@ -93,7 +93,7 @@ def load_corpus(suite: Suite) -> Corpus:
 
 
 def outline_of(cases: Mapping[str, tuple[Case, ...]], operator: str) -> Sequence[Outline]:
-    """The id and profile of every case of an operator, of a corpus that was loaded without reading the cases."""
+    """The id and profile of every case of an operator; the cases of a loaded corpus are not made for it."""
     if isinstance(cases, LazyMapping):
         noted: Sequence[Outline] = cases.notes[operator]
         return noted
@@ -110,7 +110,7 @@ class _CaseFiles:
         self.digests: dict[str, str] = {}
 
     def outline(self, operator: str) -> tuple[Outline, ...]:
-        """The outlines of an operator's cases, whose digests are verified now or were before, in the same bytes."""
+        """The outlines of an operator's cases; their digests are verified once for the same bytes."""
         entry = self._index.operators[operator]
         file = self._suite.vectors / entry.file
         if not file.is_file():
@@ -139,7 +139,7 @@ class _CaseFiles:
     def _read(
         self, operator: str, digested: Callable[[Case], str], ids: Collection[str] | None = None
     ) -> tuple[Case, ...]:
-        """The cases in a file; with `ids` only those, of a file that was verified before as a whole."""
+        """The cases in a file; with `ids` only those, from a file that was verified as a whole before."""
         entry = self._index.operators[operator]
         shown = self._suite.path_text(self._suite.vectors / entry.file)
         record = _parsed(self._files[operator], shown)

@@ -18,7 +18,7 @@ from conformance.vectors.temp_roots import StepRefused
 
 
 def reseal(files: FormedFiles, damaged: Steps) -> None:
-    """Make every hash, size, checksum and signature right again, but the damaged place itself."""
+    """Make every hash, size, checksum and signature right again, except the damaged place itself."""
     for seal in files.form.seals:
         for at, element in list(files.matches(tuple(seal.at.split(".")))):
             if at == damaged:
@@ -80,7 +80,7 @@ def _for_each(word: Mapping[str, Any], files: FormedFiles, element: Any) -> list
 
 
 def _merkle(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
-    """The root of a binary tree whose odd levels have their last node twice."""
+    """The root of a binary hash tree; the last node of an odd level counts twice."""
     level = value_of(word["merkle"], files, element)
     if not level:
         return _sha256([word["empty"], []])
@@ -115,7 +115,7 @@ OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], FormedFiles, Any], A
 }
 
 
-# What a field may not be: put in its place, or there where a file of this kind needs no such field.
+# Values that a field may not have: each replaces the field, or is added where the file has no such field.
 PLANTED: Final[Mapping[str, Any]] = {"planted-zero": 0, "planted-null": None, "planted-text": "1"}
 EXTRA: Final = "zzz"  # the key of a member that no format knows
 
@@ -143,7 +143,7 @@ def damage(root: Path, path: str, form: FileFormat, edit: str) -> None:
 
 
 def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
-    """A byte string of a format of one file, damaged like such a file; raises StepRefused."""
+    """A byte string in a format of one file, damaged like a file of that format; raises StepRefused."""
     with TemporaryDirectory(prefix="tally-damage-") as folder:
         file = Path(folder) / "value"
         file.write_bytes(data)
@@ -152,9 +152,9 @@ def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
 
 
 def with_damage(value: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
-    """A wire map, or, where it represents damaged bytes whose reference is resolved, these bytes.
+    """The bytes that a wire map of damaged bytes represents, its reference resolved; any other wire map unchanged.
 
-    Raises KeyError where the answered bytes have nothing that can be damaged so.
+    Raises KeyError if the answered bytes do not have the field that is to be damaged.
     """
     if not is_damaged(value) or not isinstance(value["damaged"], str) or value["format"] not in formats:
         return value
@@ -194,7 +194,7 @@ def emptied_value(value: Any) -> Any:
 
 
 def _reshaped(change: Callable[[list[int]], list[int]]) -> Callable[[Any], Any]:
-    """The change of a list of axes, of which the product stays; TypeError for anything else, and where it is none."""
+    """The change of a list of axes that keeps the product; TypeError for another value, or if nothing changes."""
 
     def changed(value: Any) -> Any:
         if not isinstance(value, list) or not value or any(type(one) is not int for one in value):
@@ -212,7 +212,7 @@ def _split(axes: list[int]) -> list[int]:
 
 
 def retyped(value: Any) -> str:
-    """The name of another type of elements that are as wide; TypeError where there is none."""
+    """The name of another element type of the same width; TypeError if there is none."""
     for pattern, others in _ALIKE.items():
         if isinstance(value, str) and (found := re.fullmatch(pattern, value)) is not None:
             other = next(one for one in others if one != found["kind"])
@@ -220,7 +220,7 @@ def retyped(value: Any) -> str:
     raise TypeError("no name of a type that has another of its width")
 
 
-_ALIKE: Final = {  # names of types, and what may take the place of the part that is not the width
+_ALIKE: Final = {  # patterns of type names: what may replace the `kind`, which is not the width
     r"(?:[<>|=])?(?P<kind>[iuf])[248]": ("i", "u", "f"),
     r"(?:[<>|=])?(?P<kind>[iu])1": ("i", "u"),
     r"(?P<kind>int|uint|float)(?:16|32|64)": ("int", "uint", "float"),
@@ -237,7 +237,7 @@ _CHANGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "changed": another,
     "cased": str.swapcase,
     "null": lambda value: None,
-    "empty": emptied_value,  # there, and empty: a program that asks for truth takes it for absent
+    "empty": emptied_value,  # present but empty: a program that tests for truth takes it for absent
     "float": float,  # a whole number as a float
     "bool": bool,
     "number": int,  # a bool as 0 or 1

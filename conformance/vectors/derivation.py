@@ -47,7 +47,7 @@ Tick = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A backend's answers to one question's calls in order, compacted; `fault` says why there are not more."""
+    """A backend's answers to the calls of one question, in order, compacted; `fault` says why some are missing."""
 
     expected: Mapping[str, Expected]  # by step
     fault: str = ""
@@ -62,7 +62,7 @@ class Derivation:
     operators: frozenset[str]
     answers: Mapping[str, Answers]
     accumulated: Mapping[str, AccumulatedRun]
-    faults: Mapping[str, str]  # case id -> how the backend was lost in it
+    faults: Mapping[str, str]  # case id -> how the backend ended during it
 
     def covers(self, question: Question) -> bool:
         """Whether the backend declares every operator that the question calls."""
@@ -123,7 +123,7 @@ def _fastest(hello: Hello) -> Dialect:
 
 
 def kept_calls(question: Question) -> frozenset[int]:
-    """The calls of a run, from 0, whose windows the reference will be asked for: spread evenly, the last among them."""
+    """The calls of a run, from 0, whose windows the reference is asked for: spread evenly, including the last."""
     if question.accumulation is None or question.confirm != "windows":
         return frozenset()
     count = question.accumulation.count
@@ -170,7 +170,7 @@ def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expect
 def complaints(
     question: Question, situation: StateTransition, found: Contradiction | None, codebook: Codebook
 ) -> Iterator[Problem]:
-    """What the reference's answer to one call contradicts; `found` is what it contradicts in the contract."""
+    """The complaints about the reference's answer to one call; `found` is its contradiction of the contract."""
     exchange = situation.exchange
     observed: Any = exchange.observed
     where = f"{question.id}, step {exchange.step}"
@@ -195,7 +195,7 @@ def complaints(
 
 
 def tree_complaints(question: Question, transcript: Transcript) -> Iterator[Problem]:
-    """Where the files that the reference leaves are not what the contract pins."""
+    """Every file left by the reference that differs from the contract's pins."""
     for number, step in enumerate(question.steps, start=1):
         name = label(step, number) if isinstance(step, TreeStep) else ""
         if not isinstance(step, TreeStep) or step.expected is None or name not in transcript.trees:
@@ -209,7 +209,7 @@ def tree_complaints(question: Question, transcript: Transcript) -> Iterator[Prob
 def pin_complaints(
     question: Question, asked: QuestionCall, exchange: Exchange, codebook: Codebook
 ) -> Iterator[Problem]:
-    """Where an answer is not what the requirement page pins."""
+    """Every place where an answer differs from the pins of the requirement page."""
     pin, observed = asked.pin, exchange.observed
     if pin is None:
         return
@@ -243,9 +243,9 @@ def _pin_differences(pin: Pin, fields: Mapping[str, Any], outputs: Type) -> Iter
 
 
 def keeps_pins(question: Question, case: Case, codebook: Codebook) -> bool:
-    """Whether what is frozen is what the pins say, and as completely pinned as before.
+    """Whether a frozen case agrees with the pins, and is as completely pinned as before.
 
-    A pin in other words than the frozen value counts as another one.
+    A pin that is written differently from the frozen value counts as a different value.
     """
     if question.accumulation is not None:
         assert case.accumulation is not None
@@ -308,7 +308,7 @@ def _answer_text(observed: Any) -> str:
 
 
 def explicit_difference(question: Question, own: Answers, theirs: Answers, codebook: Codebook) -> str:
-    """Where a second derivation differs, with both values; empty where it does not."""
+    """The first difference of a second derivation, with both values; empty if there is none."""
     for number, step in enumerate(question.steps, start=1):
         if isinstance(step, TreeStep):
             name = label(step, number)

@@ -28,7 +28,7 @@ from conformance.vectors.temp_roots import LONGEST_FILE, Roots, StepRefused, pla
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where what came is not what was expected; both sides in JSON wire form.
+    """The first place where an observed value differs from the expected one; both in JSON wire form.
 
     For a list known by its digest only, `path` ends at the list and `note` says between which indices the first
     differing element lies.
@@ -41,7 +41,7 @@ class Difference:
 
 
 class _Missing(str):
-    """What a difference shows for an absent value: a text in records, without quotes in messages."""
+    """The text that a difference shows for an absent value; messages show it without quotes."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ def _kind(answer: Observed | Expected) -> str:
 
 
 def first_difference(expected: Any, observed: Any, type_: Type, path: ValuePath = ()) -> Difference | None:
-    """Where `observed` first differs from `expected`, None where they are equal; both in wire form, markers allowed.
+    """The first difference of `observed` from `expected`, both in wire form, markers allowed; None if they are equal.
 
     Struct fields are visited in declared order, map keys in sorted order, list elements by index.
     """
@@ -157,7 +157,7 @@ def _elements(tensor: Mapping[str, Any]) -> np.ndarray[Any, Any]:
 
 
 def _shown_element(element: Any) -> Any:
-    """An element as results show scalars; a float with its bits, which may differ where the number does not."""
+    """An element as results show scalars; a float with its bits, since equal numbers may have different bits."""
     if element.dtype.kind != "f":
         return str(element) if element.dtype.itemsize == 8 else element.item()
     bits = np.array(element, element.dtype.newbyteorder(">")).tobytes().hex()
@@ -202,12 +202,12 @@ def tree_of(step: TreeStep, roots: Roots) -> Tree:
 
 
 def undecodable(tree: Mapping[str, Any]) -> Iterator[str]:
-    """The paths whose files are not what their codec makes."""
+    """The paths of files that their codec cannot decode."""
     return (path for path, entry in tree.items() if isinstance(entry, Mapping) and "undecodable" in entry)
 
 
 def tree_difference(step: TreeStep, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Difference | None:
-    """The first path, in the order of paths, where two trees part; its place is the root's name and the path."""
+    """The first path, in sorted order, where two trees differ; its place is the root's name and the path."""
     for path in sorted(expected.keys() | found.keys()):
         apart = _innermost_difference(expected.get(path, MISSING), found.get(path, MISSING), ())
         if apart is not None:
@@ -221,7 +221,7 @@ def _innermost_difference(
     expected: Any, found: Any, path: tuple[str | int, ...]
 ) -> tuple[tuple[str | int, ...], Any, Any] | None:
     if isinstance(expected, Mapping) and isinstance(found, Mapping) and expected.keys() == found.keys():
-        # A size says more than a digest: that comes last.
+        # The digest comes last, because a size says more to a reader.
         parts = ((key, expected[key], found[key]) for key in sorted(expected, key=lambda key: (key == "sha256", key)))
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         parts = ((k, left, right) for k, (left, right) in enumerate(zip(expected, found, strict=True)))
@@ -262,7 +262,7 @@ def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any
     if not stat.S_ISREG(status.st_mode):
         return _SPECIAL
     if status.st_size > LONGEST_FILE:
-        return {"size": status.st_size}  # no case has such a file, and to read one can take days
+        return {"size": status.st_size}  # no case has so large a file, and reading one could take days
     codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
     with open(file, "rb", buffering=0) as opened:
         if status.st_size > _LARGEST:
@@ -277,5 +277,5 @@ def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any
 
 
 def _readable(name: str) -> str:
-    """A file name as text: bytes that are no UTF-8 become \\xNN."""
+    """A file name as text: bytes that are not UTF-8 become \\xNN."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

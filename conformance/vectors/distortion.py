@@ -1,6 +1,6 @@
 """How careless code distorts a value: a number that went through a double, a text cut at NUL, a full table.
 
-A distortion is a pure function of the wire value at one leaf. A case notices it where its value changes.
+A distortion is a pure function of the wire value at one leaf. A case notices it if the leaf's value changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BYTE_CUTS: Final = (255, 4096, 65_535, 65_536)
 
 
 def _of_marker(name: str, change: Change) -> Change:
-    """A change of a text; one known by its digest shows only whether it is cut."""
+    """A change of a text; for a text known by its digest only a cut is noticed."""
     most = int(name.removeprefix("cut-")) if name.startswith("cut-") else 0
 
     def apply(wire: Any) -> Any:
@@ -43,7 +43,7 @@ def _of_marker(name: str, change: Change) -> Change:
 
 @cache
 def distortions(type_: Type | Optional) -> Mapping[str, Change]:
-    """The distortions of a leaf of this type, by class; a change answers the value itself where it alters nothing."""
+    """The distortions of a leaf of this type, by class; a change returns the value itself if it alters nothing."""
     match type_:
         case Optional(name, inner):
             return _presence(name, inner)
@@ -76,7 +76,7 @@ def distortions(type_: Type | Optional) -> Mapping[str, Change]:
 
 
 def _integers(low: int, high: int, *, wide: bool) -> Mapping[str, Change]:
-    """Through binary64, kept in fewer bits (with a sign or without one), stopped at the largest of a smaller type."""
+    """Integers converted through binary64, cut to fewer bits (signed or unsigned), or clamped to a smaller type."""
     made: dict[str, Callable[[int], int]] = {}
     if high > 2**53:
         made["binary64"] = lambda v: min(max(int(float(v)), low), high)
@@ -137,7 +137,7 @@ _TEXTS: Final[Mapping[str, Callable[[str], str]]] = {
 
 
 def _keys(change: Callable[[str], str], wire: Any) -> Any:
-    """A map under changed keys, where the last of equal ones wins; of a self-describing map the pairs."""
+    """A map with changed keys, where the last of equal keys wins; for a self-describing map, its pairs."""
     if isinstance(wire, Mapping):
         return wire if wire.keys() == {"entries", "sha256", "first"} else {change(key): wire[key] for key in wire}
     pairs: dict[str, Any] = {}
@@ -166,7 +166,7 @@ def _halved(wire: str) -> str:
 
 
 def _last_block(size: int, wire: str) -> str:
-    """A reader that takes a full last block for the end."""
+    """The value as read by a program that loses the last block if it is full."""
     return wire[: -2 * size] if wire and len(wire) % (2 * size) == 0 else wire
 
 
@@ -194,7 +194,7 @@ def _room(most: int, wire: Any) -> Any:
 
 
 def _presence(name: str, inner: Type) -> Mapping[str, Change]:
-    """An absent member taken for an empty one, and an empty one for an absent one."""
+    """Two distortions: an absent member is taken for an empty one, and an empty one for an absent one."""
     empty = empty_of(inner)
 
     def given(wire: Any) -> Any:
@@ -212,7 +212,7 @@ def _presence(name: str, inner: Type) -> Mapping[str, Change]:
 
 
 def empty_of(type_: Type) -> Any:
-    """The wire value that a careless backend takes for an absent one; None where a type has no such value."""
+    """The wire value that a careless backend takes for an absent one; None if the type has no such value."""
     match type_:
         case Enum() | Tensor() | Scalar("float16" | "float32" | "root" | "handle"):
             return None
@@ -269,7 +269,7 @@ _FLOATS: Final[Mapping[str, Mapping[str, Change]]] = {
 
 
 def _elements(name: str, wire: Any) -> Any:
-    """Every element of a tensor through one class of its dtype."""
+    """A tensor with every element changed by one class of distortion of its dtype."""
     dtype = wire["dtype"]
     if "data" not in wire:
         return wire
@@ -287,7 +287,7 @@ def _elements(name: str, wire: Any) -> Any:
 
 
 def _shortened(most: int, wire: Any) -> Any:
-    """A tensor of which only so many elements are carried; the rest is 0."""
+    """A tensor that keeps only its first `most` elements; the rest are 0."""
     if math.prod(wire["shape"]) <= most:
         return wire
     if "data" not in wire:

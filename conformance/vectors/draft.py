@@ -1,8 +1,8 @@
-"""The inputs of one call while they are put together from the values of a contract, and the values that a page fixes.
+"""Builds the inputs of one call from the values of a contract, and the values that a requirement page pins.
 
-As people write them in YAML, integers, floats and booleans are numbers and words, byte strings hex, a tensor's data a
-flat list in C order; inside a `value`, null is the word null (this YAML has no null) and a map from text `fields`. What
-is in wire form already stays as it is.
+In YAML people write integers, floats and booleans as numbers and words, byte strings as hex, a tensor's data as a flat
+list in C order. Inside a `value` they write null as the word null (this YAML has no null), and a map with text keys as
+`fields`. Values that are already in wire form stay as they are.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PACK: Final[Mapping[str, str]] = {"float16": ">e", "float32": ">f", "float64": 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Represents what an earlier step answered: `step.output.path`; with a `format`, for that with a damaged field."""
+    """Represents an earlier step's answer, `step.output.path`; with a `format`, the same with one field damaged."""
 
     text: str
     format: str = ""
@@ -85,7 +85,7 @@ def to_wire(type_: Type, value: Any) -> Any:
 
 
 def _recipe(type_: Type, body: Any) -> dict[str, Any]:
-    """A recipe as people write it, without its digest; the value that it makes must be of the type."""
+    """The wire form of a recipe that people write without its digest; its value must be of the type."""
     whole = _made_recipe(body)
     form_of(type_).check(expanded(whole))
     return whole
@@ -116,7 +116,7 @@ def scalar_form(type_: Scalar) -> Form:
 
 
 def inside(step: str | int, type_: Type, value: Any) -> Any:
-    """The wire form of a part; an error names the step that leads to it."""
+    """The wire form of a part of a value; an error names the step that leads to the part."""
     try:
         return to_wire(type_, value)
     except IllTyped as error:
@@ -196,14 +196,14 @@ class YamlPlace:
         return Unusable(Problem(self.position, code, message, hint))
 
     def typed(self, type_: Type, path: str, message: str, code: str = "C008", key: bool = False) -> Type:
-        """The type at a dotted path that is the value, or the `key`, here; raises Unusable where there is none."""
+        """The type at a dotted path, which is the value or the `key` here; raises Unusable if there is none."""
         try:
             return type_at(type_, path)
         except UnknownPath as error:
             raise (self.key_problem if key else self.problem)(code, message, error.hint) from None
 
     def key_problem(self, code: str, message: str, hint: str = "") -> Unusable:
-        """A problem with the key that leads here; to an item of a list, that of the list."""
+        """A problem with the key that leads here; for an item of a list, the key of the list."""
         last = max((k for k, step in enumerate(self.path, 1) if isinstance(step, str)), default=0)
         return Unusable(Problem(self.source.key_at(self.path[:last]), code, message, hint))
 
@@ -262,7 +262,7 @@ class Draft:
             self.unset(path, place / "unset" / k)
 
     def wire(self, place: YamlPlace) -> dict[str, Any]:
-        """The inputs in JSON wire form, checked against the contract's types; `place` answers for what is missing."""
+        """The inputs in JSON wire form, checked against the types; missing values are reported at `place`."""
         try:
             return dict(to_wire(self.contract.inputs, self._tree))
         except IllTyped as error:
@@ -279,7 +279,7 @@ class Draft:
         return int(step)
 
     def _limits(self, steps: tuple[str, ...]) -> str:
-        """The type at a path and its bounds, where it is an integer."""
+        """The type at a path, as text, with its bounds if it is an integer."""
         try:
             type_ = type_at(self.contract.inputs, ".".join(steps))
         except UnknownPath:

@@ -1,4 +1,4 @@
-"""The conversation of one case: its calls and file steps in order, its roots, and what earlier steps answered."""
+"""The conversation of one case: its calls and file steps in order, its roots, and the answers of earlier steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Body = Mapping[str, Any]
 
 
 def perform(step: FileStep, roots: Roots, formats: Mapping[str, FileFormat]) -> None:
-    """Do one step; raises StepRefused where the files do not allow it."""
+    """Do one step; raises StepRefused if the files do not allow it."""
     root = roots.path(step.body["root"])
     try:
         if step.action == "damage":
@@ -65,7 +65,7 @@ def _flip(root: Path, body: Body, _: Roots) -> None:
         (old,) = file.read(1)
         file.seek(offset)
         file.write(bytes([old ^ body["mask"]]))
-    # A byte that rots leaves no later time behind; nor would this step on a clock with long ticks.
+    # A rotten byte does not change the file's time; a clock with long ticks would hide the change of this step.
     os.utime(found, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
@@ -120,15 +120,15 @@ _ACTIONS: Final[Mapping[str, Callable[[Path, Body, Roots], None]]] = {
 ACTIONS: Final = (*_ACTIONS, "damage")
 
 
-ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: what an earlier step answered
+ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: the answer of an earlier step
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """One call that was made: the step, its inputs, and what came back.
 
-    References are resolved in the inputs; roots are {root: name} and handles {from: step.output}, as they are
-    frozen, so that no path and no handle gets further than the wire.
+    References in the inputs are resolved. Roots stay {root: name} and handles {from: step.output}, as they are
+    frozen, so that paths and handles appear on the wire only.
     """
 
     step: str
@@ -158,8 +158,8 @@ class ConversationContext:
         return tuple(self._made.values())
 
     def inputs(self, step: CallStep | QuestionCall) -> Mapping[str, Any]:
-        """The inputs of a step, references resolved, recipes expanded; raises KeyError where nothing was answered, or
-        nothing that can be damaged so."""
+        """The inputs of a step, references resolved, recipes expanded; raises KeyError if the referenced answer is
+        missing or cannot be damaged in this way."""
         inputs = step.inputs
         if self._made:
             inputs = resolve(inputs, partial(answered, self._made), self._codebook.formats)
@@ -183,7 +183,7 @@ class ConversationContext:
         return Call(operator, real)
 
     def note(self, step: str, operator: str, inputs: Mapping[str, Any], outcome: Outcome) -> Exchange:
-        """Remember what came back under the name of the step."""
+        """Store the outcome under the name of the step and return it as an exchange."""
         observed = self._masked(observe(outcome, operator, self._codebook, self._dialect))
         self._made[step] = Exchange(step, operator, inputs, observed)
         return self._made[step]
@@ -215,7 +215,7 @@ class ConversationContext:
         return ANSWERED.sub(answer, path)
 
     def _masked(self, observed: Observed) -> Observed:
-        """What a backend said, without the path of any root in it."""
+        """An observed outcome where the paths of roots are replaced."""
         if not self.roots:
             return observed
         match observed:
@@ -229,7 +229,7 @@ class ConversationContext:
 
 
 def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Mapping[str, FileFormat]) -> Any:
-    """A wire value with every reference in it replaced by what `answer` gives, and damaged where a format is named."""
+    """A wire value with every reference replaced by its answer, which is damaged if the reference names a format."""
     if isinstance(value, str | int):  # most parts are: spares them the questions below
         return value
     if isinstance(value, Mapping):
@@ -242,9 +242,9 @@ def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Map
 
 
 def answered(made: Mapping[str, Exchange], reference: Mapping[str, str]) -> Any:
-    """What an earlier step answered; raises KeyError where it gave no such result.
+    """The answer of an earlier step; raises KeyError if the step gave no such result.
 
-    Only a reference to a step that has been asked is one: a map that happens to look like a reference is left alone.
+    Only references to steps that were asked count: any other map that looks like a reference stays as it is.
     A reference to a handle stays: its value is only for the backend that gave it.
     """
     step, _, path = reference["from"].partition(".")
@@ -261,7 +261,7 @@ AnyStep = CallStep | QuestionCall | HarnessStep
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The record of one conversation: its exchanges, the trees that it saw by step, and why it ended early, if so."""
+    """The record of one conversation: its exchanges, the trees that it saw, by step, and why it ended early, if so."""
 
     exchanges: tuple[Exchange, ...]
     trees: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -286,10 +286,10 @@ def exchanges(
     watch: CallObserver | None = None,
     places: dict[str, Path] | None = None,
 ) -> Talk[Transcript]:
-    """Take every step in order; ends early where a step cannot be done or needs what an earlier one did not answer.
+    """Take every step in order; end early if a step cannot be done or needs an answer that was not given.
 
-    `passing` over what cannot be done, it goes on, and `fault` says which file steps were left out. Conversations that
-    are given the same `places` have their roots at the same paths, one after the other.
+    With `passing`, skip file steps that cannot be done, and name them in `fault`. Conversations that are given the
+    same `places` have their roots at the same paths, one after the other.
     """
     left_out: list[str] = []
     trees: dict[str, Mapping[str, Any]] = {}
@@ -332,7 +332,7 @@ def restarts(steps: Iterable[AnyStep]) -> bool:
 
 
 def may_share(steps: Iterable[AnyStep], codebook: Codebook) -> bool:
-    """Whether the conversation may restart its processes in step with others: no handle is used behind a restart.
+    """Whether the conversation may restart its processes together with others: no handle is used after a restart.
 
     In a later process, another conversation may have been given a handle with the same text.
     """
@@ -350,6 +350,6 @@ def may_share(steps: Iterable[AnyStep], codebook: Codebook) -> bool:
 
 
 def _failures(made: Sequence[Exchange]) -> str:
-    """What the last step that has failed answered instead, in words."""
+    """The failure of the last failed step, in words."""
     failed = [one for one in made if not isinstance(one.observed, ObservedResult)]
     return f" (step {failed[-1].step}: {failed[-1].observed})"[:200] if failed else ""

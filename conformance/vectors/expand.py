@@ -1,4 +1,4 @@
-"""Contracts become questions: every case of every group, with inputs in wire form and no expectation."""
+"""Turns contracts into questions: every case of every group, with inputs in wire form and no expectation."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def _no_case(group: Group) -> Problem:
 
 
 def expand_words(contract: Contract, codebook: Codebook) -> None:
-    """Check the words of every group: raises MalformedContract as `expand` does, without what follows from them.
+    """Check the text of every group without expanding all cases; raises MalformedContract like `expand`.
 
     Each value of a matrix is tried once, recipes make short values, no axis is walked and no trace is derived. Only a
-    group that may be left without a case is expanded as `expand` does it, up to its first case.
+    group that might have no case at all is expanded like in `expand`, up to its first case.
     """
     problems: list[Problem] = []
     seen: dict[str, Question] = {}
@@ -80,7 +80,7 @@ def expand_words(contract: Contract, codebook: Codebook) -> None:
 
 
 def _first_case_missing(expansion: Expansion) -> Iterator[Problem]:
-    """What leaves a group without a case; nothing where it has one."""
+    """The problem that a group has no case; nothing if it has one."""
     with expansion.noting():
         along = "axis" in expansion.body
         has_case = any(not along or has_axis_case(expansion, one) for one in _questions_of(expansion))
@@ -101,7 +101,7 @@ def _values_twice(expansion: Expansion) -> Iterator[Problem]:
 
 
 def _with_short_recipes(value: Any) -> Any:
-    """Words whose recipes make at most as many items as tell whether they are of the right type."""
+    """A YAML value whose recipes are cut to the few items that show whether they have the right type."""
     if isinstance(value, list):
         return [_with_short_recipes(part) for part in value]
     if not isinstance(value, dict) or "shape" in value:  # a tensor's shape says how much data there is
@@ -164,7 +164,7 @@ def _explicit(expansion: Expansion) -> Iterator[Question]:
 
 
 def _single(expansion: Expansion, combination: Combination, k: int, body: Mapping[str, Any]) -> Question | None:
-    """One call: the base, then the group's values, the case's, the axes', each over the ones before."""
+    """One call: the base, then the values of the group, the case and the axes; later values replace earlier ones."""
     words = substituted(expansion.body, combination)
     expansion = replace(expansion, group=replace(expansion.group, body=words))
     body = substituted(body, combination)
@@ -185,8 +185,8 @@ def _single(expansion: Expansion, combination: Combination, k: int, body: Mappin
 def preflight(library: Library) -> tuple[Problem, ...]:
     """Every base, path, value, pin and second derivation of the contracts that cannot be used, at its position.
 
-    Of a matrix each value is tried once and not in every combination, and no axis is walked: the whole expansion of a
-    large suite takes ten times as long. A contract that was found usable before, with the same types, is not tried.
+    Each value of a matrix is tried once, not in every combination, and no axis is walked: to expand a large suite
+    completely takes ten times as long. A contract that passed before, with the same types, is not tried again.
     """
     codebook = codebook_of(library)
     cache = open_cache("vectors")
@@ -220,7 +220,7 @@ def _unknown_backends(contract: Contract, library: Library) -> Iterator[Problem]
 
 
 def _digest(contract: Contract, codebook: Codebook) -> str:
-    """The digest of all that the words of the cases are checked against; empty for what is not plain data."""
+    """The digest of a contract and of all that its cases are checked against; empty if any of it is not plain data."""
     named = sorted({contract.operator, *_operators_called(contract, codebook)})
     types = [f"{one} {codebook[one].contract.inputs!r} {codebook[one].contract.outputs!r}" for one in named]
     bases = [json.dumps([codebook[one].contract.bases, sorted(codebook[one].contract.codes)]) for one in named]

@@ -1,4 +1,4 @@
-"""The content that a harness step writes into or reads from a file: bytes, or a codec and its value.
+"""The content that a harness step writes to a file or reads from it: bytes, or a codec and its value.
 
 Values are in JSON wire form, so that they can be frozen: `text` is a string; `cbor` and `pickle2` a self-describing
 value; `npz` a list of members {name, tensor | text | bytes} in archive order; `pt` the list of entries of a
@@ -35,11 +35,11 @@ _NPY: Final = ".npy"
 
 
 class Unencodable(Exception):
-    """A codec has no bytes for a value; says why."""
+    """A codec cannot write a value; the message says why."""
 
 
 class Undecodable(Exception):
-    """The bytes of a file are not what its codec makes; says why."""
+    """A codec cannot read the bytes of a file; the message says why."""
 
 
 def encode_file(codec: str, value: Any) -> bytes:
@@ -52,7 +52,7 @@ def encode_file(codec: str, value: Any) -> bytes:
 
 @lru_cache(64)
 def _encoded_once(codec: str, text: str) -> bytes:
-    """The bytes of a file of a JSON text: a run puts most databases and archives in place several times."""
+    """The bytes of a file, by the JSON text of its value: a run writes most databases and archives several times."""
     return _ENCODERS[codec](expanded(json.loads(text)))
 
 
@@ -62,7 +62,7 @@ def decode_file(codec: str, data: bytes) -> Any:
         return _DECODERS[codec](data)
     except Undecodable:
         raise
-    except Exception as error:  # zip, npy, pickle and SQLite files fail in a dozen ways; all of them mean one thing
+    except Exception as error:  # zip, npy, pickle and SQLite files raise a dozen exceptions, all of one meaning
         raise Undecodable(f"it is no {codec} file: {type(error).__name__}") from None
 
 
@@ -91,7 +91,7 @@ def pickled(value: Any) -> bytes:
 def _dumped(value: Any) -> bytes:
     target = io.BytesIO()
     pickler = pickle.Pickler(target, protocol=2)
-    # Without the memo the bytes depend on the value alone, not on which equal strings are one object.
+    # With the memo the bytes would also depend on which equal strings are one object.
     pickler.fast = True
     pickler.dump(value)
     return target.getvalue()
@@ -135,7 +135,7 @@ def _zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
         for name, content in members:
             info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             info.create_system, info.external_attr = 3, 0o600 << 16
-            archive.NameToInfo.pop(info.filename, None)  # without a warning where a member is there twice
+            archive.NameToInfo.pop(info.filename, None)  # no warning if two members have one name
             archive.writestr(info, content)
     return target.getvalue()
 
@@ -158,7 +158,7 @@ def _members(data: bytes) -> Any:
 
 
 def _stored(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    # The contracts know stored members only: a reader that takes nothing else must find them.
+    # The contracts have stored members only; a reader may accept no others.
     if info.compress_type != zipfile.ZIP_STORED:
         raise Undecodable(f"the member {info.filename!r} is compressed")
     return archive.read(info)
@@ -195,7 +195,7 @@ def _database(statements: Any) -> bytes:
         for statement in statements:
             connection.execute(statement)
         connection.commit()
-        # SQLite cannot serialize a database without a page; a file without a byte is that database.
+        # SQLite cannot serialize a database without pages; its file is empty.
         pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
         return connection.serialize() if pages else b""
 
@@ -217,7 +217,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[Any]:
 
 # -- pt
 
-# What torch calls the storage of a dtype; the wider unsigned ones have no storage of their own.
+# The name that torch gives the storage of a dtype; uint16 and wider unsigned types have no name.
 _STORAGES: Final[Mapping[str, str]] = {
     "bool": "BoolStorage",
     "uint8": "ByteStorage",
@@ -233,7 +233,7 @@ _UNTYPED: Final = ("uint16", "uint32", "uint64")
 
 
 class NotSaved(Exception):
-    """The bytes are no such file; says why."""
+    """The bytes are no file of `torch.save`; the message says why."""
 
 
 def saved(entries: Sequence[Mapping[str, Any]]) -> bytes:
@@ -265,7 +265,7 @@ def _part(value: Any) -> bytes:
 
 
 def _mapped(value: Any) -> Any:
-    """The value with dicts for the pairs of a map."""
+    """The value with a dict for every map that is written as pairs."""
     if isinstance(value, list):
         return [_mapped(item) for item in value]
     if isinstance(value, tuple):
@@ -296,7 +296,7 @@ class _Dtype:
 
 
 class _Reader(pickle.Unpickler):
-    """Makes arrays of the tensors in a pickle; any other name than torch's few is refused."""
+    """Turns the tensors of a pickle into arrays; refuses every name except the few of torch."""
 
     def __init__(self, content: bytes, storages: Mapping[str, bytes]) -> None:
         super().__init__(io.BytesIO(content))

@@ -1,4 +1,4 @@
-"""Turns the file steps of a trace, as the contract has them, into steps in wire form; checks their paths and codecs."""
+"""Turns the file steps of a trace from the contract's form into wire form; checks their paths and codecs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from conformance.vectors.group import Expansion
 from conformance.vectors.temp_roots import fault_of
 
 FILE_STEPS: Final = (*ACTIONS, "tree")
-# What a put of these codecs is worded as, a look at them finds.
+# A value of these codecs is written in the same form for a put as for a look at the file.
 _AS_PUT: Final = frozenset({"npz", "pt", "pickle2", "cbor"})
 _IN_PATHS: Final = frozenset({"string", "bytes", *FIXED_BYTES, "uint8", "uint16", "uint32", "uint64"})
 
 
 def action_of(body: Mapping[str, Any]) -> str:
-    """The file step that the body of a step is, empty where it is a call or a restart."""
+    """The action of a file step's body; empty for a call or a restart."""
     return next((action for action in FILE_STEPS if action in body), "")
 
 
@@ -47,7 +47,7 @@ class FileDraft:
     earlier: Mapping[str, QuestionCall]
 
     def step(self, body: Mapping[str, Any]) -> FileStep | TreeStep:
-        """The step that `body` words; raises Unusable."""
+        """The step that `body` describes; raises Unusable."""
         action = action_of(body)
         own: Mapping[str, Any] = body[action]
         here = FileDraft(self.expansion, self.place / action, self.roots, self.earlier)
@@ -59,7 +59,7 @@ class FileDraft:
         return FileStep(action, {"root": root, **here.step_body(action, own)})
 
     def pinned(self, tree: Mapping[str, Any], decode: Mapping[str, str]) -> dict[str, Any]:
-        """The entries of a pinned tree, in wire form; what a codec decodes may be written as for a `put`."""
+        """The entries of a pinned tree, in wire form; a decoded content may be written as in a `put`."""
         entries = {}
         for path, entry in tree.items():
             codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
@@ -73,7 +73,7 @@ class FileDraft:
         return entries
 
     def only_root(self) -> str:
-        """The root of the trace where there is but one."""
+        """The root of a trace that has only one."""
         if len(self.roots) != 1:
             known = ", ".join(self.roots) or "none"
             raise self.place.problem("C015", "the step does not say in which root", f"roots of the trace: {known}")
@@ -88,7 +88,7 @@ class FileDraft:
         return name
 
     def path(self, body: Mapping[str, Any], key: str) -> str:
-        """A path below the root; `{step.output}` in it is what an earlier step answered."""
+        """A path below the root; `{step.output}` in it represents the answer of an earlier step."""
         path = body[key]
         if not isinstance(path, str):
             raise (self.place / key).problem("C015", f"{path!r:.80} is no path", "put it in quotes")
@@ -145,7 +145,7 @@ class FileDraft:
         return {"path": self.path(body, "path")}
 
     def content(self, body: Mapping[str, Any]) -> Any:
-        """What a `put` writes, in wire form."""
+        """The content that a `put` writes, in wire form."""
         codec = codec_of(body)
         try:
             value = _content(codec, body[codec])
@@ -158,7 +158,7 @@ class FileDraft:
 
 
 def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: YamlPlace) -> None:
-    """Refuse a format that is not declared, and a damage that it does not declare."""
+    """Refuse a format that is not declared, and an edit that the format does not declare."""
     form = expansion.codebook.formats.get(name)
     if form is None:
         known = ", ".join(sorted(expansion.codebook.formats)) or "none"
@@ -169,7 +169,7 @@ def refuse_unknown_damage(expansion: Expansion, name: str, edit: str, place: Yam
 
 
 def refuse_unstable(steps: Sequence[object], place: YamlPlace) -> None:
-    """Refuse a tree that would freeze the bytes of a database: they depend on the SQLite that wrote them."""
+    """Refuse a tree that would freeze the bytes of a database, which depend on the version of SQLite."""
     databases: dict[str, set[str]] = {}
     for k, step in enumerate(steps):
         if isinstance(step, FileStep):
@@ -201,7 +201,7 @@ def is_volatile(struct: Struct, path: str) -> bool:
 
 
 def _content(codec: str, value: Any) -> Any:
-    """What a `put` writes, in wire form; raises IllTyped."""
+    """The content that a `put` writes, in wire form; raises IllTyped."""
     if codec in ("cbor", "pickle2"):
         return to_wire(Value(), value)
     if codec in ("bytes", "text"):

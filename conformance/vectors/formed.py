@@ -1,4 +1,4 @@
-"""The files of a declared format as items that can be changed: read, found by dotted place, written back."""
+"""Reads the files of a declared format as items, changes them at dotted places, and writes them back."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def archive_item(data: bytes, path: str) -> dict[str, Any]:
                     item["metadata"] = json.loads(content)
                 else:
                     item["arrays"][info.filename.removesuffix(_NPY)] = _array(content)
-    except Exception as error:  # a zip, its JSON and its arrays fail in a dozen ways; all of them mean one thing
+    except Exception as error:  # a zip, its JSON and its arrays fail with a dozen exceptions, which all mean the same
         raise StepRefused(f"{path!r} is no archive of arrays: {type(error).__name__}") from None
     return item
 
 
 def archive_bytes(item: dict[str, Any]) -> bytes:
-    """The bytes of an archive: the metadata first, where there are any, then the arrays in their order."""
+    """The bytes of an archive: first the metadata, if any, then the arrays in their order."""
     members = []
     if "metadata" in item:
         members.append({"name": _METADATA, "text": json.dumps(_ordered(item["metadata"]), separators=(",", ":"))})
@@ -74,7 +74,7 @@ def _array_bytes(array: dict[str, Any]) -> bytes:
 
 
 def _ordered(part: Any) -> Any:
-    """A JSON value in which every Unsorted map has its keys backwards."""
+    """A JSON value where every Unsorted map has its keys in reverse order."""
     if isinstance(part, dict):
         keys = reversed(part) if isinstance(part, Unsorted) else part
         return {key: _ordered(part[key]) for key in keys}
@@ -87,7 +87,7 @@ Steps = tuple[str, ...]
 
 
 class FormedFiles:
-    """The items of a format's files by the file's name in the format; a file that is not there has no item.
+    """The items of a format's files, by the file's name in the format; an absent file has no item.
 
     Raises StepRefused where a file is not of its form. An item is a native value.
     """
@@ -96,7 +96,7 @@ class FormedFiles:
         self.form, self.root, self.path = form, root, path
         self.items: dict[str, Any] = {}
         self.paths: dict[str, str] = {}
-        self._others: dict[str, bytes] = {}  # by path, of no form: seals ask for digest and size
+        self._others: dict[str, bytes] = {}  # by path: files without a form, read only for their digest and size
         for name, file in form.files.items():
             try:
                 where = self.path_of(name)
@@ -107,7 +107,7 @@ class FormedFiles:
                 self.items[name] = decoded(file.form, not_linked(found, where).read_bytes(), where)
 
     def path_of(self, name: str) -> str:
-        """The path below the root of a file of the format, now; raises LookupError where a field of it is missing."""
+        """The current path of a file of the format below the root; raises LookupError if it needs a missing field."""
 
         def digits(match: re.Match[str]) -> str:
             found = self.value(tuple(match[1].split(".")))
@@ -118,7 +118,7 @@ class FormedFiles:
         return self.below(_ANSWER.sub(digits, self.form.files[name].path))
 
     def below(self, path: str) -> str:
-        """A path of the format as a path of the root."""
+        """The path below the root of a path in the format."""
         return "/".join(part for part in (self.path, path) if part != ".")
 
     def value(self, at: Steps) -> Any:
@@ -129,13 +129,13 @@ class FormedFiles:
         return found
 
     def replace(self, at: Steps, value: Any) -> None:
-        """Put a value at a place that is there."""
+        """Replace the value at a place that has one."""
         self.value(at)
         holder = self.value(at[:-1])
         holder[int(at[-1]) if isinstance(holder, list) else at[-1]] = value
 
     def plant(self, at: Steps, value: Any) -> None:
-        """Put a value at a place of a map, whether or not there is one."""
+        """Put a value at a place of a map, which may have one already."""
         holder = self.value(at[:-1])
         if not isinstance(holder, dict):
             raise LookupError(at[-1])
@@ -148,7 +148,7 @@ class FormedFiles:
         del holder[int(at[-1]) if isinstance(holder, list) else at[-1]]
 
     def matches(self, at: Steps) -> Iterator[tuple[Steps, Any]]:
-        """The places that are there of those that a place with `*` means, each with the element at the `*`."""
+        """The existing places that match a place with `*`, each with its element at the `*`."""
         if "*" not in at:
             try:
                 self.value(at)
@@ -167,7 +167,7 @@ class FormedFiles:
                 yield whole, element
 
     def content(self, path: str) -> bytes:
-        """The bytes of a file of the place as they are to be written; raises LookupError where there is none."""
+        """The bytes to write for the file at a path; raises LookupError if there is no such file."""
         whole = self.below(path)
         for name, known in self.paths.items():
             if known == whole:
@@ -214,7 +214,7 @@ def decoded(form: str, data: bytes, path: str) -> Any:
     if form == "pt":
         try:
             return {entry["name"]: _entry_item(entry) for entry in entries_of(data)}
-        except Exception as error:  # an archive with a pickle in it fails in both their ways
+        except Exception as error:  # an archive that contains a pickle raises the exceptions of both
             raise StepRefused(f"{path!r} is no file of torch.save: {type(error).__name__}") from None
     if form == "pickle2":
         try:

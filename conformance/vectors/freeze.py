@@ -1,6 +1,6 @@
-"""Questions become cases: the reference derives every value, a second derivation confirms it, the contract allows it.
+"""Turns questions into cases: the reference derives a value, a second derivation confirms it, the contract allows it.
 
-Nothing here writes; what cannot be frozen comes back as problems, each naming its case and both values.
+Nothing here writes files. A question that cannot be frozen becomes a problem, which names the case and both values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FreezeProgress = Callable[[str, int, int], None]  # backend, questions done, que
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Frozen cases by id, what confirmed each besides the reference, and every reason why one could not be frozen."""
+    """Frozen cases by id, what confirmed each besides the reference, and why the other questions were not frozen."""
 
     cases: Mapping[str, Case]
     confirmed_by: Mapping[str, tuple[str, ...]]
@@ -102,7 +102,7 @@ def freeze(
 
 def _asked_of(name: str, question: Question, codebook: Codebook, reference: str) -> bool:
     if name == reference:
-        # Of a run confirmed by windows the reference answers only those, later.
+        # If windows confirm a run, the reference later answers only these.
         return question.accumulation is None or question.confirm != "windows"
     return name in second_derivations(question.operator, codebook)
 
@@ -143,7 +143,7 @@ def _merged(parts: Sequence[Derivation]) -> dict[str, Derivation]:
 
 @dataclass(slots=True)
 class _Freezer:
-    """Compares the derivations, question by question; `sure` are the ids whose answers follow from their contract."""
+    """Compares the derivations of each question; `sure` are the ids whose answers follow from their contract."""
 
     codebook: Codebook
     derivations: Mapping[str, Derivation]
@@ -190,7 +190,7 @@ class _Freezer:
         pinned = pinned_whole(question, answers)
         confirmed += [PIN] if pinned else []
         methods = all(self.codebook[one].contract.method is not None for one in question.operators)
-        # Of a pure operator it is named only where nothing else confirms the value.
+        # For a pure operator it is named only if nothing else confirms the value.
         confirmed += [CONTRACT] if question.id in self.sure and (methods or not confirmed) else []
         self.note(question, frozen_case(question, answers, None, pinned), confirmed, disputed)
 
@@ -212,7 +212,7 @@ class _Freezer:
                 disputed = True
         if question.confirm == "windows":
             self.windows(question, usable[first])
-            # The windows alone confirm nothing: it takes a second backend that made the whole run.
+            # The windows alone confirm nothing: a second backend must make the whole run.
             others = [first, *others] if others else []
         self.pins(question, usable[first])
         pinned = bool(question.sha256_pin)

@@ -1,4 +1,4 @@
-"""Which version a change asks for (seed 000 §0.J), between any two states of a suite and since the last release."""
+"""Which version a change requires (seed 000 §0.J), between any two states of a suite and since the last release."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class VersionReason:
 class ContractChange:
     """What changed in one contract; `then` is empty where it is new, `now` where it is gone.
 
-    The cases are ids. `predecessor` is the contract of the same name with the number before, of a new one.
+    The cases are ids. For a new contract, `predecessor` is the contract of the same name with the next lower number.
     """
 
     operator: str
@@ -67,21 +67,21 @@ class ContractChange:
 
     @property
     def is_granted(self) -> bool:
-        """Whether the version is as governance asks."""
+        """Whether the version has risen as governance asks."""
         if not self.then:
             return True
         return bool(self.now) and self.given_level >= self.asked_level and numbers(self.now) >= numbers(self.then)
 
     @property
     def level(self) -> Level:
-        """What this change makes of a release: a new number in a name is a MAJOR one, another new contract MINOR."""
+        """The level of a release with this change: MAJOR for a new number in a name, MINOR for another new contract."""
         if not self.then:
             return Level.MAJOR if self.predecessor else Level.MINOR
         return max(self.asked_level, self.given_level) if self.now else Level.MAJOR
 
     @property
     def advice(self) -> str:
-        """What to do for governance, as a sentence; empty where its version is as asked."""
+        """The sentence that says which version is needed; empty if the version is as governance asks."""
         if self.is_granted:
             return ""
         if not self.now:
@@ -116,7 +116,7 @@ def raised(version: str, level: Level) -> str:
 
 
 def contract_changes(old: Release, new: Release) -> tuple[ContractChange, ...]:
-    """Every operator and machine that is not the same in both, sorted by name; a machine with its operations."""
+    """Every operator and machine that differs between the two, sorted by name; a machine includes its operations."""
     before, after = _by_operator(old), _by_operator(new)
     owners = {**machines_of(old), **machines_of(new)}
     found = []
@@ -147,7 +147,7 @@ def contract_changes(old: Release, new: Release) -> tuple[ContractChange, ...]:
 
 
 def machines_of(release: Release) -> dict[str, str]:
-    """The machine of every operation by the operation's full name, where both are in the release."""
+    """The machine of every operation, by the operation's full name, if both are in the release."""
     return {
         name: machine
         for machine in release.contracts
@@ -169,7 +169,7 @@ def _by_operator(release: Release) -> Mapping[str, dict[str, str]]:
 
 
 def _predecessor(operator: str, old: Release) -> str:
-    """The contract of the same name with the highest number below; empty where there is none."""
+    """The contract of the same name with the next lower number; empty if there is none."""
     stem, number = _stem(operator)
     known = [(_stem(name)[1], name) for name in old.contracts if _stem(name)[0] == stem and _stem(name)[1] < number]
     return max(known)[1] if known else ""
@@ -197,7 +197,7 @@ _SHOWN: Final = 5  # names in one sentence
 
 
 def _of_surface(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[VersionReason]:
-    """The changes of fields and clauses; of a field that is new or gone with all below it, only the uppermost."""
+    """The changes of fields and clauses; if a field and all below it are new or gone, only the uppermost one."""
     fields = [name for name in sorted(old.keys() | new.keys()) if name.split(".")[0] in FIELDS]
     for name in fields:
         then, now = old.get(name), new.get(name)
@@ -250,7 +250,7 @@ def _counts(library: Library, corpus: Corpus, lock: Lock) -> Iterator[Problem]:
         count = len(corpus.cases.get(operator, ()))
         least = lock.contracts[operator].cases if operator in lock.contracts else 1
         if contract.method is not None:
-            continue  # its cases are the machine's
+            continue  # its cases belong to the machine
         if count < max(least, 1):
             message = f"{operator} has {counted(count, 'case')}, {LOCK_FILE} asks for at least {max(least, 1)}"
             yield Problem(contract.position, "V010", message, "bring the cases back; a corpus never shrinks")

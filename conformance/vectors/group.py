@@ -44,7 +44,7 @@ class Combination:
         return ",".join(choice.label for choice in self.choices)
 
     def apply(self, draft: Draft) -> None:
-        """Set every choice; what is chosen on an axis `@name` is for the steps of a trace, which use that name."""
+        """Set every choice, except those of an axis `@name`: the steps of a trace use these by name."""
         for choice in self.choices:
             if choice.path.startswith("@"):
                 continue
@@ -63,7 +63,7 @@ def combinations(axes: Mapping[str, Sequence[Any]], place: YamlPlace) -> Iterato
 
 
 def each_once(axes: Mapping[str, Sequence[Any]], place: YamlPlace) -> Iterator[Combination]:
-    """Combinations in which every value of every axis comes up, as few as there are values on the longest axis."""
+    """Combinations that use every value of every axis at least once; as many as the longest axis has values."""
     longest = max(map(len, axes.values()), default=0)
     columns = [list(combinations({path: values}, place)) for path, values in axes.items()]
     for k in range(longest):
@@ -79,8 +79,8 @@ def _choice(path: str, name: str, value: Any, place: YamlPlace) -> Choice:
 
 
 def substituted(value: Any, combination: Combination) -> Any:
-    """A step, or the words of a case, with every `@axis` in it replaced by what the combination chose on that axis, and
-    every `@axis+1`, `@axis-1`, `@axis*@axis` by the number that it comes to, from left to right."""
+    """A step or case where every `@axis` is replaced by the combination's value on that axis, and every `@axis+1`,
+    `@axis-1`, `@axis*@axis` by its number, computed from left to right."""
     chosen = {choice.path: choice.value for choice in combination.choices if choice.path.startswith("@")}
     return _substituted(value, chosen) if chosen else value
 
@@ -109,13 +109,13 @@ def _number(text: str, chosen: Mapping[str, Any]) -> Any:
 
 @dataclass(slots=True)
 class Expansion:
-    """A group under expansion; `problems` collects what is wrong, so that one run names every mistake."""
+    """A group under expansion; `problems` collects all mistakes, so that one run names every one."""
 
     contract: Contract
     group: Group
     codebook: Codebook
     problems: list[Problem] = field(default_factory=list)
-    each_once: bool = False  # every value of an axis in one combination, not in all
+    each_once: bool = False  # each value of an axis is in one combination, not in all
 
     @property
     def place(self) -> YamlPlace:
@@ -149,7 +149,7 @@ class Expansion:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Collect the problem that makes a case unusable, once, and go on."""
+        """Add the problem that makes a case unusable to `problems`, once, instead of raising it."""
         try:
             yield
         except Unusable as error:
@@ -157,7 +157,7 @@ class Expansion:
                 self.problems.append(error.problem)
 
     def attempt(self, make: Callable[[], Question | None]) -> Iterator[Question]:
-        """What `make` answers, or nothing where it notes a problem or leaves the case out."""
+        """The question that `make` returns, or nothing if it raises a problem or leaves the case out."""
         question = None
         with self.noting():
             question = make()
@@ -165,7 +165,7 @@ class Expansion:
             yield question
 
     def for_each(self, make: Callable[[Combination], Question | None]) -> Iterator[Question]:
-        """What `make` answers for every combination of the group's own axes."""
+        """The questions that `make` returns for the combinations of the group's own axes."""
         for combination in self.combinations():
             yield from self.attempt(partial(make, combination))
 
@@ -184,7 +184,7 @@ class Expansion:
         return self.keeps(draft, self.group.where, self.place / "where")
 
     def keeps(self, draft: Draft, where: Expression | None, place: YamlPlace) -> bool:
-        """Whether a condition over the inputs, where there is one, is true of them."""
+        """Whether a condition over the inputs is true; true if there is no condition."""
         if where is None:
             return True
         native = self.codebook[self.contract.operator].inputs.to_native(draft.wire(place))
@@ -209,7 +209,7 @@ class Expansion:
         body: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Question:
-        """A question of this group; a case's own words add to the group's."""
+        """A question of this group; the keys of the case are added to those of the group."""
         own: Mapping[str, Any] = body or {}
         group = self.group
         return Question(

@@ -1,4 +1,4 @@
-"""JSON for people to review and for bytes to compare; its digest; strict reading; files written whole or not at all."""
+"""JSON text that people review and programs compare; its digest; strict reading; files written whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def digest_of(value: Any) -> str:
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
-    """Write `content`, text as UTF-8; an error leaves what was there before. Raises OSError.
+    """Write `content`, text as UTF-8; after an error the file is as before. Raises OSError.
 
-    The new content is on the disk under a name of its own before it takes the file's place. What is no regular file,
-    such as /dev/stdout, is written to as it is; a symbolic link stays and its target is replaced.
+    The new content is on the disk under another name before it replaces the file. If `file` is not a regular file,
+    such as /dev/stdout, the content is written directly; a symbolic link stays and its target is replaced.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     target = Path(os.path.realpath(file))
@@ -51,7 +51,7 @@ def write_whole(file: Path, content: str | bytes) -> None:
 
 
 def write_new(files: Mapping[Path, bytes]) -> None:
-    """Write all of some files, or none where one is there already or cannot be written. Raises OSError."""
+    """Write all files, or none if one exists already or cannot be written. Raises OSError."""
     made: list[Path] = []
     try:
         for file, data in files.items():
@@ -66,7 +66,7 @@ def write_new(files: Mapping[Path, bytes]) -> None:
 
 
 def strict_json(data: bytes | str) -> Any:
-    """The JSON value in `data`; raises ValueError for two equal keys, for NaN and for what nests too deep."""
+    """The JSON value in `data`; raises ValueError for two equal keys, for NaN and for too deep nesting."""
     try:
         return json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
     except RecursionError:
@@ -137,7 +137,7 @@ def _scalar(value: Any) -> bool:
 
 
 def _filled(items: list[tuple[bool, str]], depth: int) -> str:
-    """The items behind one another; those that are no scalars are on lines of their own."""
+    """The items one after the other; every item that is not a scalar has its own lines."""
     lines, line = [], ""
     for k, (scalar, item) in enumerate(items):
         piece = item + ("," if k < len(items) - 1 else "")

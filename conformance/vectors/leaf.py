@@ -1,4 +1,4 @@
-"""The leaves of a wire value, named alike in all values of a type: to find, to change, and to turn step by step."""
+"""Finds the leaves of a wire value, which have the same names in all values of a type, and changes or turns them."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from conformance.vectors.compact import MARK, is_marker, is_recipe, recipe
 
 
 def is_reference(value: Any) -> bool:
-    """Whether an earlier step's answer is meant."""
+    """Whether a wire value is a reference to an earlier step's answer."""
     return isinstance(value, Mapping) and value.keys() == {"from"} and isinstance(value["from"], str)
 
 
 def is_root(value: Any) -> bool:
-    """Whether a folder is meant that the harness makes."""
+    """Whether a wire value represents a folder that the harness makes."""
     return isinstance(value, Mapping) and value.keys() == {"root"} and isinstance(value["root"], str)
 
 
 def is_damaged(value: Any) -> bool:
-    """Whether damaged bytes of an earlier step's answer are meant."""
+    """Whether a wire value represents damaged bytes of an earlier step's answer."""
     return isinstance(value, Mapping) and value.keys() == {"damaged", "format", "edit"}
 
 
 def is_placeholder(value: Any) -> bool:
-    """Whether any of the three is meant."""
+    """Whether a wire value is a reference, a root or damaged bytes."""
     return is_reference(value) or is_root(value) or is_damaged(value)
 
 
 def reference(text: str, form: str = "", edit: str = "") -> dict[str, Any]:
-    """The wire form of a reference to what an earlier step answered, damaged where a format is named."""
+    """The wire form of a reference to an earlier step's answer, damaged if a format is named."""
     return {"damaged": {"from": text}, "format": form, "edit": edit} if form else {"from": text}
 
 
@@ -57,7 +57,7 @@ class UnknownPath(Exception):
 def type_at(type_: Type, path: str) -> Type:
     """The type at a dotted path; map keys and list indices are steps too. Raises UnknownPath.
 
-    What lies inside a self-describing value is one again, whatever its steps.
+    Every part of a self-describing value is self-describing too, whatever the steps.
     """
     steps = path.split(".")
     for depth, step in enumerate(steps):
@@ -106,7 +106,7 @@ def same_type(left: Type, right: Type) -> bool:
 
 
 def replaced(value: Any, path: str, part: Any) -> Any:
-    """A copy of a wire value with another part at a dotted path; what is not on the path is shared."""
+    """A copy of a wire value with another part at a dotted path; parts off the path are shared."""
     step, _, rest = path.partition(".")
     if isinstance(value, list):
         copied = list(value)
@@ -115,7 +115,7 @@ def replaced(value: Any, path: str, part: Any) -> Any:
     return {**value, step: replaced(value.get(step, {}), rest, part) if rest else part}
 
 
-INTEGER: Final = Scalar("integer")  # of a self-describing value: of any size
+INTEGER: Final = Scalar("integer")  # an integer of any size inside a self-describing value
 KEY: Final = Scalar("key")
 _DEEPEST: Final = 5  # steps into a self-describing value; below that, its parts are no leaves
 _KINDS: Final[Mapping[str, Type]] = {
@@ -200,19 +200,19 @@ def _inside(wire: Any, place: str, steps: tuple[str | int, ...], depth: int) -> 
 
 
 def rewritten(type_: Type, wire: Any, place: str, change: Callable[[Any], Any]) -> Any:
-    """The wire value with `change` made wherever the leaf `place` occurs; the value itself where nothing changes."""
+    """The wire value with `change` applied wherever the leaf `place` occurs; the value itself if nothing changes."""
     leaves = ((spot, change(spot.value)) for spot in spots(type_, wire) if spot.place == place)
     changes = [(spot.steps, new) for spot, new in leaves if new != spot.value]
     return changed(wire, changes)
 
 
 def put(value: Any, steps: Sequence[str | int], part: Any) -> Any:
-    """A copy of a wire value with another part at some steps; what is not on the way is shared."""
+    """A copy of a wire value with another part at the end of some steps; parts off the path are shared."""
     return changed(value, [(steps, part)])
 
 
 def changed(value: Any, changes: Iterable[tuple[Sequence[str | int], Any]]) -> Any:
-    """A copy of a wire value with other parts at some paths; what is on none of the ways is shared.
+    """A copy of a wire value with other parts at some paths; parts on none of the paths are shared.
 
     Raises LookupError or TypeError where a path leads nowhere.
     """
@@ -223,7 +223,7 @@ def changed(value: Any, changes: Iterable[tuple[Sequence[str | int], Any]]) -> A
         below.setdefault(path[0], []).append((path[1:], part))
     if not below:
         return value
-    # Each container is copied once: a copy of the way to each of 65,537 items would take hours.
+    # Each container is copied once: to copy the path to each of 65,537 items would take hours.
     copied: Any = list(value) if isinstance(value, list) else dict(value)
     for step, some in below.items():
         copied[step] = changed(value[step], some)
@@ -232,7 +232,7 @@ def changed(value: Any, changes: Iterable[tuple[Sequence[str | int], Any]]) -> A
 
 _ANY: Final = (-(2**63), 2**64 - 1)  # of an integer inside a self-describing value
 _LONGEST: Final = 5_000  # letters, bytes or items that are turned
-_LEAST: Final = 300  # to which a shorter one is turned, too
+_LEAST: Final = 300  # even a short value is turned up to this length
 _STEPS: Final = (-11, -4, -3, -2, -1, 1, 2, 3, 4, 11)  # limits are off by one, two, three or ten
 _GROWN: Final = ("text", "noise", "numbers", "list")  # recipes whose count is a length
 _POWERS: Final = (4, 7, 8, 15, 16, 24, 31, 32, 48, 53, 62, 63)
@@ -241,13 +241,13 @@ _LENGTHS: Final = (0, 1, 3, 8, 16, 31, 32, 33, 64, 128, 255, 256, 257)
 
 @dataclass(frozen=True, slots=True)
 class LeafRange:
-    """What a leaf is turned to; `now` is its value or length, `low` and `high` its bounds."""
+    """The dial of a leaf; `now` is its value or length, `low` and `high` its bounds."""
 
     spot: LeafOccurrence
     now: int
     low: int
     high: int
-    counts: bool  # a length, not a number
+    counts: bool  # whether the dial turns a length, not a number
 
     def value(self, place: int) -> Any:
         """The wire value of the leaf with the dial at a place."""
@@ -264,7 +264,7 @@ class LeafRange:
         return list(islice(cycle(self.spot.value), place))
 
     def places(self) -> list[int]:
-        """Where to look first: beside its value, the ends, and what programs are limited to; nearest first."""
+        """The first places to try: near its value, the ends, and common limits of programs; nearest first."""
         now = self.now
         found = {self.low, self.high, 2 * now, now // 2, 0, 1, *(now + step for step in _STEPS)}
         if not is_recipe(self.spot.value):
@@ -299,7 +299,7 @@ def _next_length(length: int) -> int:
 
 
 def beside(spot: LeafOccurrence) -> Iterator[Any]:
-    """Values of a leaf that are nearly its own, beyond those of its dial: one part differs."""
+    """Values that differ from a leaf's own value in one part, besides those of its dial."""
     value = spot.value
     match spot.type:
         case Scalar("bool"):
@@ -320,7 +320,7 @@ def _pairs(text: str) -> list[str]:
 
 
 def _flipped(text: str) -> Iterator[str]:
-    """The bytes with one bit of one of them turned: all of a digest, the ends of a longer text."""
+    """The bytes with one bit of one byte flipped: each byte of a digest, only the ends of a longer text."""
     size = len(text) // 2
     for at in range(size) if size <= 32 else (*range(9), size // 2, *range(size - 9, size)):
         for bit in (0, 7) if at in (0, size - 1) else (at % 8,):

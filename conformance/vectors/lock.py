@@ -1,4 +1,4 @@
-"""spec/contracts.lock: the contracts as they are and as they were at the last release, and what callers see of them."""
+"""spec/contracts.lock: the contracts today and at the last release, and the surface that callers see."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from conformance.contract.types import Enum, Field, ListOf, MapOf, Struct, Type
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import digest_of, json_text, strict_json
 
-TEXT: Final = "text"  # the digest of everything that a contract says, but for its version
-CLAUSE: Final = ""  # what is said of a clause: only that it is there
-MEMBER: Final = "may be"  # what is said of each value of an enumeration
+TEXT: Final = "text"  # the key for the digest of the whole contract without its version
+CLAUSE: Final = ""  # the value for a clause: only its presence counts
+MEMBER: Final = "may be"  # the value for each value of an enumeration
 FIELDS: Final = ("inputs", "outputs", "failure")
 OPERATION: Final = "operation"
 
@@ -97,7 +97,7 @@ class BadLock(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LockedContract:
-    """One contract: its version, its digest without prose, its groups' digests and how many cases it has at least."""
+    """One contract: its version, its digest without prose, its groups' digests and its least number of cases."""
 
     version: str
     digest: str
@@ -110,7 +110,7 @@ class Release:
     """A suite as a tag released it, or as it is now: all that decides whether a version must rise, by name.
 
     `vectors` has the digest of every case, `surfaces` what a caller sees of each contract (`surface_of`), and
-    `requirements` two digests of every row: of what it says, and of what checks it.
+    `requirements` has two digests of every row: of its text, and of its checks.
     """
 
     tag: str
@@ -122,10 +122,10 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The whole lock; before the first release nothing is released and it is rewritten freely."""
+    """The whole lock; before the first release it may be rewritten freely."""
 
     contracts: Mapping[str, LockedContract]
-    vectors: Mapping[str, str]  # case digests; not written but for the release
+    vectors: Mapping[str, str]  # case digests; written for the release only
     released: Release | None = None
 
 
@@ -144,7 +144,7 @@ def lock_of(library: Library, corpus: Corpus, released: Release | None) -> Lock:
 
 
 def release_of(library: Library, corpus: Corpus, tag: str) -> Release:
-    """The library and its corpus as a release with this tag would fix them."""
+    """The release with this tag that a library and its corpus would make."""
     now = lock_of(library, corpus, None)
     surfaces = {name: surface_of(library.contracts[name], _text_digest) for name in now.contracts}
     rows = {row.id: row for page in library.requirements.values() for row in page.requirements}
@@ -168,12 +168,12 @@ def _row_digests(row: Requirement) -> str:
 
 
 def contract_digest(contract: Contract) -> str:
-    """The digest of what a contract says, without prose and comments but with every type resolved."""
+    """The digest of a contract, without prose and comments but with every type resolved."""
     return digest(_essence(contract))
 
 
 def _text_digest(contract: Contract) -> str:
-    """The digest of what a contract says but for its version."""
+    """The digest of a contract without its version."""
     essence = _essence(contract)
     del essence["text"]["version"]
     return digest(essence)[:_DIGITS]
@@ -242,7 +242,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def read_lock(suite: Suite) -> Lock:
-    """The lock of a suite; nothing locked and nothing released where it is empty or not there. Raises BadLock."""
+    """The lock of a suite; an absent or empty file gives a lock without contracts and release. Raises BadLock."""
     file = suite.spec / LOCK_FILE
     try:
         data = file.read_bytes() if file.is_file() else b""
@@ -258,7 +258,7 @@ _VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,99})(\.(0|[1-9][0-9]{0,99})){2}\Z
 
 
 def release_from(record: Mapping[str, Any]) -> Release:
-    """The release in plain data; raises KeyError, TypeError, ValueError or AttributeError where there is none."""
+    """The release in plain data; raises KeyError, TypeError, ValueError or AttributeError if there is none."""
     surfaces = {name: _texts(surface) for name, surface in record["surfaces"].items()}
     found = Release(
         _text(record["tag"]),

@@ -19,7 +19,7 @@ from conformance.vectors.group import Expansion
 from conformance.vectors.leaf import is_root
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNKNOWN_HANDLE, UNSURE, CallEffect, MachineCall, Model
 
-_OWN: Final = re.compile(r"-[0-9]+\Z")  # of the roots of a second handle, and a third
+_OWN: Final = re.compile(r"-[0-9]+\Z")  # the end of the root names of a second or third handle
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -32,7 +32,7 @@ class TraceDraft:
     calls: dict[str, QuestionCall] = field(default_factory=dict)
 
     def ask(self, move: MachineCall, handle: Any = None, number: int = 1) -> str:
-        """Add a call; the name of the step. `number` is that of the handle that it opens."""
+        """Add a call and return the name of the step. `number` is the number of the handle that the call opens."""
         contract = self.expansion.codebook[move.operator].contract
         method = contract.method
         assert method is not None
@@ -45,13 +45,13 @@ class TraceDraft:
         return name
 
     def question(self, slug: str) -> Question:
-        """The trace behind the file steps that the machine is given."""
+        """The question with the file steps that prepare the machine, then the steps of this trace."""
         before = given_steps(self.expansion, roots_of(self.expansion, self.calls))
         return self.expansion.question(slug, (*before, *self.steps), self.expansion.place)
 
 
 def given_steps(expansion: Expansion, roots: tuple[str, ...]) -> tuple[HarnessStep, ...]:
-    """The file steps that a machine is given before every trace that the harness makes up, in every root of it."""
+    """The file steps that prepare a machine before every derived trace, in each root of the trace."""
     machine, place = expansion.contract.machine, YamlPlace(expansion.contract.source, ("given",))
     found: list[HarnessStep] = []
     for k, body in enumerate(machine.given if machine is not None else ()):
@@ -63,7 +63,7 @@ def given_steps(expansion: Expansion, roots: tuple[str, ...]) -> tuple[HarnessSt
 
 
 def own_roots(contract: Contract, wire: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """The inputs that open the handle of this number, from 1, with roots of its own where the machine says so."""
+    """The inputs that open the handle with this number, from 1; it has its own roots if the machine says so."""
     machine, method = contract.machine, contract.method
     if number == 1 or machine is None or not machine.own_roots or method is None or method.takes:
         return dict(wire)
@@ -76,15 +76,15 @@ def kebab(name: str) -> str:
     return _HUMP.sub("-", name).lower()
 
 
-DEPTH: Final = 6  # successful calls from an opening one to a state
+DEPTH: Final = 6  # successful calls from the opening call to a state
 MOST_STATES: Final = 200
-TOUR: Final = 20  # calls of a trace that goes through pairs of operations
+TOUR: Final = 20  # calls of a tour, a trace through pairs of operations
 _PARTS: Final = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ReachedState:
-    """A state that can be reached, by the shortest way to it that the search found."""
+    """A reachable state, with the shortest way to it that the search found."""
 
     state: State | None
     path: tuple[MachineCall, ...] = ()
@@ -92,7 +92,7 @@ class ReachedState:
 
 
 def derived(expansion: Expansion) -> Iterator[Question]:
-    """The traces of a `derive` group; none, and a problem, where nothing can be opened with the examples."""
+    """The traces of a `derive` group; none, and a problem, if no example opens a handle."""
     makers: list[Callable[[], Question]] = []
     with expansion.noting():
         _require_known(expansion)
@@ -102,14 +102,14 @@ def derived(expansion: Expansion) -> Iterator[Question]:
 
 
 def check_words(expansion: Expansion) -> None:
-    """Note what is wrong with the words of a `derive` group and with the examples of its machine."""
+    """Note the problems of a `derive` group's text and of the examples of its machine."""
     with expansion.noting():
         _require_known(expansion)
         Model(expansion.contract, expansion.codebook, expansion.body["derive"].get("operations", ()))
 
 
 def _require_known(expansion: Expansion) -> None:
-    """Refuse an operation that a group names and the machine does not have."""
+    """Refuse a group that names an operation that the machine does not have."""
     machine = expansion.contract.machine
     assert machine is not None
     for k, name in enumerate(expansion.body["derive"].get("operations", ())):
@@ -126,9 +126,9 @@ class _Search:
         self.model = Model(expansion.contract, expansion.codebook, body.get("operations", ()))
         self.depth: int = body.get("depth", DEPTH)
         self.nodes: dict[str, ReachedState] = {}
-        self.first: dict[tuple[str, str], tuple[ReachedState, MachineCall]] = {}  # by operator and what it shows
+        self.first: dict[tuple[str, str], tuple[ReachedState, MachineCall]] = {}  # by operator and effect shown
         self.openings: list[tuple[MachineCall, str]] = []
-        self.paths: list[tuple[MachineCall, ...]] = []  # of the tours
+        self.paths: list[tuple[MachineCall, ...]] = []  # the calls of each tour
         self.toured: set[tuple[str, str]] = set()  # operator and example of every call in them
         self.shown: list[tuple[tuple[MachineCall, ...], MachineCall]] = []
         self.explore()
@@ -152,7 +152,7 @@ class _Search:
                         node.edges.append((move, self.arrive(node, move, reached.after, waiting)))
 
     def see(self, node: ReachedState, move: MachineCall) -> CallEffect:
-        """What a move does at a node, noted if nothing showed that before."""
+        """The effect of a move at a node; the first move that shows an effect is stored."""
         reached = self.model.reach(move, node.state)
         if reached.side == OUTSIDE:
             return reached
@@ -173,7 +173,7 @@ class _Search:
         return key
 
     def makers(self) -> Iterator[Callable[[], Question]]:
-        """What makes each trace, in order of their names."""
+        """The functions that make the traces, sorted by the names of the traces."""
         if not self.openings:
             raise self.no_opening_problem()
         yield from self.tours()
@@ -185,7 +185,7 @@ class _Search:
         yield self.two_handles
 
     def no_opening_problem(self) -> Unusable:
-        """The problem of a search that has nowhere to begin."""
+        """The problem that a search has no opening call to start from."""
         if any(map(self.model.opening, self.model.moves)):
             hint = "give every operation that opens a handle `examples` that its guards let through"
             return self.expansion.place.problem("C017", "no example opens a handle", hint)
@@ -197,7 +197,7 @@ class _Search:
     # -- the traces
 
     def singles(self) -> Iterator[Callable[[], Question]]:
-        """One trace for everything that a call can show and no tour has shown."""
+        """One trace for each effect that a call can show and no tour has shown."""
         for (operator, what), (node, move) in sorted(self.first.items(), key=lambda item: item[0]):
             method = kebab(operator.rsplit(".", 1)[-1])
             if what == SUCCEEDS or (operator, what.removeprefix("with ")) in self.toured:
@@ -214,7 +214,7 @@ class _Search:
             yield partial(self.single, slug, node, move)
 
     def single(self, slug: str, node: ReachedState, move: MachineCall) -> Question:
-        """The way to a node, the call, what can be read afterwards, and the end."""
+        """The trace that goes to a node, makes the call, reads what can be read, and closes the handle."""
         draft = TraceDraft(self.expansion)
         handle, state = self.follow(draft, node.path)
         reached = self.model.reach(move, state)
@@ -225,7 +225,7 @@ class _Search:
         return draft.question(slug)
 
     def follow(self, draft: TraceDraft, path: Sequence[MachineCall], number: int = 1) -> tuple[Any, State | None]:
-        """Make the calls of a path; the handle, which is the one of this number, and its state."""
+        """Make the calls of a path; return the handle with this number, and its state."""
         handle: Any = None
         state: State | None = None
         for move in path:
@@ -236,7 +236,7 @@ class _Search:
         return handle, state
 
     def opened(self, move: MachineCall) -> str:
-        """The output that is the handle."""
+        """The name of the output that is the handle."""
         method = self.model.contracts[move.operator].method
         return method.opens if method is not None else ""
 
@@ -251,7 +251,7 @@ class _Search:
                 return
 
     def read(self, draft: TraceDraft, handle: Any, state: State) -> None:
-        """Every call that only answers, in a state where its guards are true."""
+        """Make every call that changes nothing and whose guards are true in this state."""
         for operator, moves in self.model.moves.items():
             if self.model.reads(operator) and self.model.reach(moves[0], state).side == SUCCEEDS:
                 draft.ask(moves[0], handle)
@@ -259,7 +259,7 @@ class _Search:
     def after(
         self, slug: str, unknown: str = "", closing: MachineCall | None = None, restart: bool = False
     ) -> Question:
-        """Every operation with a handle that is not open: never given, closed, or of a process that has ended."""
+        """The trace that calls every operation with a handle that is unknown, closed, or of an ended process."""
         draft = TraceDraft(self.expansion)
         handle, state = self.follow(draft, [self.openings[0][0]])
         if closing is not None:
@@ -274,7 +274,7 @@ class _Search:
         return draft.question(slug)
 
     def tours(self) -> Iterator[Callable[[], Question]]:
-        """Traces in which every operation follows every other that it can follow, as far as the search has seen."""
+        """Traces where every operation follows every other one that it can follow, according to the search."""
         done: set[tuple[str, str]] = set()
         for opening, start in self.openings:
             if start not in self.nodes:
@@ -309,9 +309,9 @@ class _Search:
     def shortest_way(
         self, path: Sequence[MachineCall], key: str, done: set[tuple[str, str]]
     ) -> list[tuple[MachineCall, str]]:
-        """The shortest way on that ends in a pair of operations not yet done, by the moves that were made least.
+        """The shortest continuation that ends with a new pair of operations; moves that were made least come first.
 
-        So a second call of an operation has another example: the order of equal values does not show.
+        So a second call of an operation uses another example: with equal values a wrong order would not show.
         """
         last, made = path[-1].operator, Counter(path)
         waiting: deque[tuple[str, str, list[tuple[MachineCall, str]]]] = deque([(last, key, [])])
@@ -331,7 +331,7 @@ class _Search:
         return []
 
     def two_handles(self) -> Question:
-        """One tour on two handles by turns: what happens to one must not be seen through the other."""
+        """One tour on two handles by turns: a change of one must not show through the other."""
         draft = TraceDraft(self.expansion)
         path = self.paths[0][1:] if self.paths else ()
         moves = [self.openings[0][0], self.openings[-1][0]]

@@ -1,8 +1,8 @@
-"""The values of a leaf, in wire form, that a careless carrier or program changes, by axis.
+"""Values for a leaf, by axis, in wire form, that a careless carrier or program changes.
 
-An axis is `representation` or `size`; or it is `near`, the neighbours of the value that is there; or `ends`, that
+The axes are `representation`, `size`, `near` (the neighbours of the leaf's own value) and `ends`: the leaf's own
 value with one addition that careless programs remove: a line end, a blank of any kind, a NUL, a mark that begins or
-ends a text for some programs, quotes on both sides, a byte that no text has.
+ends a text for some programs, quotes on both sides, a byte that UTF-8 never has.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ REPRESENTATION: Final = "representation"
 SIZE: Final = "size"
 NEAR: Final = "near"
 ENDS: Final = "ends"
-AXES: Final = (REPRESENTATION, SIZE)  # those that every operator with such leaves is walked along
+AXES: Final = (REPRESENTATION, SIZE)  # every operator with such leaves is tested along these
 Named = tuple[str, Any]
 
 _CUTS: Final = (8, 16, 31, 32, 53, 63)  # bits at which a number is narrowed
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
-_LONGEST: Final = 300  # letters or items of a value that has neighbours; a longer one represents its size
+_LONGEST: Final = 300  # letters or items; a longer value represents its size and has no neighbours
 
 
 def _neighbours(spot: LeafOccurrence) -> Iterator[Named]:
@@ -103,12 +103,12 @@ def _lists(value: list[Any]) -> Iterator[Named]:
 
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 53, 63)
 _COUNTS: Final = (9, 17, 65, 255, 256, 257, 65_535, 65_536, 65_537)
-_COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # one large one: each costs a message of megabytes
-_COUNTS_IN_VALUES: Final = (*_COUNTS_OF_STRUCTS, 65_535)  # of arrays: the most that a head of two bytes counts
+_COUNTS_OF_STRUCTS: Final = (9, 17, 65, 255, 256, 257, 65_536)  # only one is large: it costs a message of megabytes
+_COUNTS_IN_VALUES: Final = (*_COUNTS_OF_STRUCTS, 65_535)  # of arrays; 65,535 is the most that a two-byte head counts
 _TEXT_SIZES: Final = (65, 255, 256, 257, 65_535, 65_536, 65_537)
 _BYTE_SIZES: Final = (0, 255, 256, 257, 4096, 8192, 65_535, 65_536, 65_537)
 _LITERAL: Final = 64  # a value of more letters or items is written as a recipe
-_DIGESTS: Final = (32, 64)  # hex digits of bytes inside a `value` that are of one length by their meaning
+_DIGESTS: Final = (32, 64)  # hex digits: bytes of these lengths inside a `value` are digests, whose length is fixed
 
 _TEXTS: Final[Mapping[str, str]] = {
     "nul": "a\0b",
@@ -160,7 +160,7 @@ def notable_values(axis: str, spot: LeafOccurrence) -> Iterator[Named]:
 
 
 def axes_of(*types: Type) -> frozenset[str]:
-    """The axes along which values of these types have anything to try."""
+    """The axes that have at least one value for these types."""
     found: set[str] = set()
     for _, type_ in (pair for one in types for pair in walk(one)):
         match type_:
@@ -176,15 +176,15 @@ def axes_of(*types: Type) -> frozenset[str]:
 
 
 def integers(low: int, high: int) -> Iterator[int]:
-    """The numbers at and beside powers of two that fit a type, and the ends of the type."""
+    """The integers at and next to powers of two within bounds, and the bounds."""
     numbers = {2**power + beside for power in _POWERS for beside in (-1, 0, 1)}
     numbers |= {-(2**power) + beside for power in _POWERS for beside in (-1, 0, 1)}
     return iter(sorted({0, 1, high, high - 1, low} | {number for number in numbers if low <= number <= high}))
 
 
 def straddling(type_: Type | Optional, other: Type | Optional) -> Iterator[tuple[Any, Any]]:
-    """Values of two integers that are neighbours on the two sides of a power of two, either first: cut to fewer bits,
-    they change places."""
+    """Pairs of neighbours on the two sides of a power of two, in both orders: if both integers are cut to fewer bits,
+    their order changes."""
     if not (_is_integer(type_) and _is_integer(other)):
         return
     for power in _POWERS:
@@ -208,7 +208,7 @@ def _wire(name: str, number: int) -> Any:
 
 
 def odd_members() -> Iterator[list[Any]]:
-    """Members of a self-describing map without a declaration: one for each odd value of each kind, some in a list."""
+    """Undeclared members of a self-describing map: one for each odd value of each kind, some in a list."""
     kinds = {"text": Scalar("string"), "int": INTEGER, "float": Scalar("float64"), "bytes": Scalar("bytes")}
     minus_zero = {"float": _FLOATS["float64"]["minus-zero"]}
     odd: list[Any] = [False, True, {"text": ""}, {"bytes": ""}, {"array": []}, {"map": []}, {"array": [minus_zero]}]
@@ -250,7 +250,7 @@ def _fixed(size: int) -> Iterator[Named]:
 
 
 def _twin_keys(wire: Any) -> Iterator[Named]:
-    """Pairs of keys that a careless table takes for one, and keys that it has no room for, with the others."""
+    """The map with two keys that a careless table takes for one, or with more keys than it has room for."""
     long = "k" * 64
     twins = {
         "nul": ("k", "k\0a", "k\0b"),
@@ -274,7 +274,7 @@ def _twin_keys(wire: Any) -> Iterator[Named]:
 
 
 def _tensors(wire: Any) -> Iterator[Named]:
-    """The tensor filled with the notable numbers of its dtype, as often as it takes to show each."""
+    """The tensor filled with notable numbers of its dtype; as many tensors as are needed to show every number."""
     dtype = wire.get("dtype")
     count = int(np.prod(wire["shape"])) if "shape" in wire else 0
     if not count or dtype == "bool":
@@ -317,7 +317,7 @@ def _counts(item: Type | Optional, in_values: tuple[int, ...]) -> tuple[int, ...
 
 
 def _text(size: int) -> Any:
-    """A text of so many bytes whose last letter differs from all others, so that no shorter one is like it."""
+    """A text of `size` bytes whose last letter differs from all others, so that no shorter text is like it."""
     return recipe("text", size, of="a") if size > 2 * _LITERAL else "a" * (size - 1) + "z"
 
 
@@ -342,7 +342,7 @@ _BEHIND: Final[Mapping[str, str]] = {
     "dot": ".",
 }
 _BEFORE: Final[Mapping[str, str]] = {"line": "\n", "tab": "\t", "blank": " ", "nul": "\0", "zero": "0", "plus": "+"}
-_BLANKS: Final[Mapping[str, str]] = {  # blanks, and what shows nothing, beyond ASCII
+_BLANKS: Final[Mapping[str, str]] = {  # blanks and invisible characters outside ASCII
     "hard-blank": "\u00a0",
     "wide-blank": "\u3000",
     "no-width": "\u200b",
@@ -351,7 +351,7 @@ _BLANKS: Final[Mapping[str, str]] = {  # blanks, and what shows nothing, beyond 
     "byte-order-mark": "\ufeff",
 }
 _LAST_BYTES: Final[Mapping[str, str]] = {"high": "80", "all-ones": "ff"}  # in hex digits
-# By name: what is put before the value and what behind it.
+# By name: the text put before the value, and the text put after it.
 _AROUND: Final[Mapping[str, tuple[str, str]]] = {
     **{f"{name}-behind": ("", text) for name, text in {**_BEHIND, **_BLANKS}.items()},
     **{f"{name}-before": (text, "") for name, text in {**_BEFORE, **_BLANKS}.items()},
@@ -361,7 +361,7 @@ _AROUND: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def _ends(spot: LeafOccurrence) -> Iterator[Named]:
-    """The value of a leaf with each odd end, and each odd beginning; nothing for other leaves than texts and bytes."""
+    """The value of a leaf with each odd end and each odd beginning; only for texts and bytes."""
     match spot.type:
         case Scalar("string") if isinstance(spot.value, str):
             for name, (before, behind) in _AROUND.items():

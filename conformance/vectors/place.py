@@ -1,7 +1,7 @@
-"""The places of an input, every value in it that can be changed alone, and the degenerate values for each by its type.
+"""The places of an input (the values in it that can be changed alone), and the degenerate values for each, by type.
 
-Degenerate values are those that programs in other languages often treat wrongly; a fixed list, not random: texts that
-look equal and are not, digits of other scripts, both zeros, subnormals, lists of a dozen elements (sorted as text, the
+Programs in other languages often treat degenerate values wrongly. They are a fixed list, not random: texts that look
+equal and are not, digits of other scripts, both zeros, subnormals, lists of a dozen elements (sorted as text, the
 tenth comes second), empty values beside absent ones, a bool or a whole float for an integer. Most of them are made from
 the value at a place, so that the rest of the value stays valid.
 """
@@ -29,15 +29,15 @@ from conformance.contract.types import (
     is_place,
 )
 
-ABSENT: Final = object()  # in place of a value: there is none
-EACH: Final = "*"  # in a leaf's name: any key of a map, any place of a list
-_ENDS: Final = 8  # elements of a list that are places, at each end
+ABSENT: Final = object()  # marks that a value is absent
+EACH: Final = "*"  # in a leaf's name: any key of a map, any index of a list
+_ENDS: Final = 8  # at each end of a list, so many elements are places
 
 
 class Place(NamedTuple):  # not a dataclass, which takes twice the time to make: a run makes half a million
     """One place: its path, the leaf of the type that it belongs to, and its value.
 
-    A number in a path is a place in a list, or of a pair in a map of pairs. `key` is the path of the type, in which all
+    A number in a path is an index in a list or in a map of pairs. `key` is the path of the type, in which all
     elements of a list and all keys of a map are one; the names inside a self-describing value stay apart.
     """
 
@@ -54,7 +54,7 @@ class Place(NamedTuple):  # not a dataclass, which takes twice the time to make:
 
 
 def places(type_: Type, value: Any) -> list[Place]:
-    """Every place of a native value but the whole, containers before their parts."""
+    """Every place of a native value except the whole value; containers come before their parts."""
     found: list[Place] = []
     _collect(Place((), "", type_, value), found)
     return found
@@ -66,7 +66,7 @@ def distinct_places(type_: Type, value: Any) -> tuple[Place, ...]:
 
 
 def first_of_each(some: Iterable[Place]) -> tuple[Place, ...]:
-    """The first of some places of every leaf, one that has a value where there is any."""
+    """The first place of every leaf, if possible one that has a value."""
     found: dict[str, Place] = {}
     for place in some:
         if place.key not in found or not found[place.key].is_there:
@@ -75,7 +75,7 @@ def first_of_each(some: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def put(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """A copy of a native value with another value at a path, or nothing there for ABSENT; what is unchanged is shared.
+    """A copy of a native value with another value at a path, or with none if `new` is ABSENT; other parts are shared.
 
     Raises KeyError or IndexError where the path leads nowhere.
     """
@@ -162,7 +162,7 @@ _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal,
 
 
 def degenerates(place: Place) -> Iterator[Any]:
-    """The degenerate values for a place, distinct, without its own value; ABSENT where it may be left out."""
+    """The distinct degenerate values for a place, without its own value; ABSENT is one if it may be left out."""
     seen = {_identity(place.value)}
     value = place.value if place.is_there else empty_value(place.type)
     first = [ABSENT] if place.optional and place.is_there else [] if place.is_there else [value]
@@ -173,7 +173,7 @@ def degenerates(place: Place) -> Iterator[Any]:
 
 
 def empty_value(type_: Type) -> Any:
-    """The simplest value of a type: zero, empty, the first; of a struct with nothing optional in it."""
+    """The simplest value of a type: zero, empty, or the first choice; a struct without optional members."""
     match type_:
         case Scalar("bool"):
             return False
@@ -235,7 +235,7 @@ def _values(type_: Type, value: Any) -> Iterator[Any]:
 
 
 def texts(value: str) -> Iterator[str]:
-    """Texts that are nearly this one, and the shortest."""
+    """Texts that are nearly equal to this one, and the shortest texts."""
     yield from ("", "a", "\0", value + "\0", _MARK + value, value.swapcase(), value.translate(_DIGITS))
     yield unicodedata.normalize("NFD", value)
     yield from (value + _COMPOSED, value + _DECOMPOSED, value + _ASTRAL, value + _HALFWIDTH)
@@ -244,7 +244,7 @@ def texts(value: str) -> Iterator[str]:
 
 
 def integers(low: int, high: int, value: int) -> Iterator[int]:
-    """Numbers at and beside the bounds, the powers of two that programs cut at, and this one."""
+    """Integers at and next to the bounds, to powers of two where programs cut, and to this value."""
     for number in (0, 1, -1, high, high - 1, low, low + 1, value + 1, value - 1):
         if low <= number <= high:
             yield number
@@ -255,7 +255,7 @@ def integers(low: int, high: int, value: int) -> Iterator[int]:
 
 
 def floats(name: str) -> Iterator[float]:
-    """Both zeros, subnormals and their neighbours, the largest, both infinities, and not a number."""
+    """Both zeros, subnormals and their neighbours, the largest number, both infinities, and NaN."""
     subnormal, normal, largest = _FLOATS[name]
     yield from (0.0, -0.0, subnormal, -subnormal, normal - subnormal, normal, largest, -largest)
     yield from (float("inf"), float("-inf"), float("nan"), 1.0, -1.0)
@@ -269,7 +269,7 @@ def _byte_strings(value: bytes) -> Iterator[bytes]:
 
 
 def _other_end(value: bytes) -> bytes:
-    """The bytes with another last one: some programs compare the first ones only."""
+    """The bytes with another last byte: some programs compare the first bytes only."""
     return value[:-1] + bytes([value[-1] ^ 1])
 
 
@@ -314,7 +314,7 @@ def _tensors(value: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
         one.reshape(-1)[0] = extreme
         yield one
     if value.dtype.name in _SIGNALLING:
-        # By its bits: an assignment of a number of another width makes it a quiet one.
+        # Set by its bits: assigning a float of another width would make a signalling NaN quiet.
         one = value.copy()
         one.view(f"u{one.itemsize}").reshape(-1)[0] = int(_SIGNALLING[value.dtype.name], 16)
         yield one
@@ -343,7 +343,7 @@ def _self_describing(value: Any) -> Iterator[Any]:
 
 
 def _is_integer(value: float) -> bool:
-    """Whether a number is an integer that an item of CBOR can be."""
+    """Whether a number is an integer that CBOR can encode as an integer."""
     return value.is_integer() and -(2**64) <= value < 2**64
 
 

@@ -1,4 +1,4 @@
-"""The state of every handle during a conversation, as the contract of its machine says it; walks through its states."""
+"""The state of every handle during a conversation, according to its machine's contract; the moves between states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN_HANDLE: Final = "nobody"  # a text that no backend gives as a handle
 
 
 class Ledger:
-    """Follows handles from where they are given to where they are closed; a handle is known by the step that gave it.
+    """Follows handles from the call that opens them to the call that closes them, under the name of the opening step.
 
     Questions and answers are in their frozen form: handles as {from: step.output}.
     """
@@ -32,7 +32,7 @@ class Ledger:
         self._states: dict[str, State] = {}
 
     def situated(self, operator: str, wire: Mapping[str, Any], native: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Native inputs with the `state` behind the handle that the call takes, where one is open."""
+        """Native inputs with the `state` of the handle that the call takes, if that handle is open."""
         method = self._codebook[operator].contract.method
         if method is None:
             return native
@@ -48,9 +48,9 @@ class Ledger:
         result: Any,
         elided: Iterable[str] = (),
     ) -> State | None:
-        """Take note of a success with its native result; the state that it leaves, None where none is left.
+        """Note a success with its native result; return the state after it, None if no handle is open.
 
-        What a variable becomes is not known where it depends on an `elided` output, of which only the digest is known.
+        A variable is unknown afterwards if it depends on an `elided` output, which is known by its digest only.
         """
         contract = self._codebook[operator].contract
         if (method := contract.method) is None:
@@ -67,7 +67,7 @@ class Ledger:
         return state
 
     def lost_state(self, step: str, operator: str, wire: Mapping[str, Any]) -> None:
-        """A call whose answer cannot be followed: the state afterwards is unknown."""
+        """Note a call whose answer cannot be followed: the state after it is unknown."""
         if (method := self._codebook[operator].contract.method) is None:
             return
         key = _key(step, method, wire)
@@ -75,12 +75,12 @@ class Ledger:
             self._states[key] = {}
 
     def restart(self) -> None:
-        """A new process has no handle."""
+        """Forget all handles: a new process has none."""
         self._states.clear()
 
 
 def _key(step: str, method: Method, wire: Mapping[str, Any]) -> str:
-    """The handle that a call gives, or else the one that it takes."""
+    """The key of the handle that a call opens, or else of the one that it takes."""
     return f"{step}.{method.opens}" if method.opens else _handle_name(method, wire)
 
 
@@ -91,15 +91,15 @@ def _handle_name(method: Method, wire: Mapping[str, Any]) -> str:
 
 SUCCEEDS: Final = ""  # the side that no guard refuses
 UNSURE: Final = "?"  # the side where a guard depends on unknown state
-OUTSIDE: Final = "-"  # the side that no guard refuses and that lies outside the domain
+OUTSIDE: Final = "-"  # the side that no guard refuses, but outside the domain
 MOST_CALLS: Final = 64  # combinations of an operation's examples
-# What left - right is in the nearest case where a comparison is true, and in the nearest where it is not.
+# The value of left - right in the nearest case where a comparison is true, and in the nearest where it is false.
 NEIGHBOURS: Final[Mapping[str, tuple[int, int]]] = {"<": (-1, 0), "<=": (0, 1), ">": (1, 0), ">=": (0, -1)}
 
 
 @dataclass(frozen=True, slots=True)
 class MachineCall:
-    """One call that can be made: an operation with inputs, its handle left out."""
+    """One possible call: an operation and its inputs without the handle."""
 
     operator: str
     wire: Mapping[str, Any] = field(hash=False)
@@ -109,7 +109,7 @@ class MachineCall:
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """What a move does in a state, as the contract says: its side, the boundaries that it touches, the state after."""
+    """The effect of a move in a state by the contract: its side, the boundaries that it touches, the state after it."""
 
     side: str  # id of the guard that refuses, SUCCEEDS, UNSURE or OUTSIDE
     touched: frozenset[str] = frozenset()  # `guard/number of comparison/side`
@@ -126,7 +126,7 @@ class _Boundary:
 
 
 class Model:
-    """The moves of a machine and what they do; only what its contracts say is asked, no backend."""
+    """The moves of a machine and their effects, computed from its contracts alone, without a backend."""
 
     def __init__(self, whole: Contract, codebook: Codebook, operations: Sequence[str] = ()) -> None:
         assert whole.machine is not None
@@ -154,7 +154,7 @@ class Model:
         return method is not None and method.closes
 
     def reach(self, move: MachineCall, state: State | None) -> CallEffect:
-        """What a move does on a handle in this `state`."""
+        """The effect of a move on a handle in this `state`."""
         contract = self.contracts[move.operator]
         method = contract.method
         assert method is not None
@@ -174,7 +174,7 @@ class Model:
         return CallEffect(SUCCEEDS, frozenset(touched), self._after(contract, inputs))
 
     def _after(self, contract: Contract, inputs: Mapping[str, Any]) -> State:
-        """The state after a success: what depends on the answer is not known before the call."""
+        """The state after a success; variables that depend on the answer are unknown before the call."""
         after = dict(contract.next_state(inputs, {}))
         for name, becomes in contract.method.becomes.items() if contract.method is not None else ():
             if "result." in becomes.text:
@@ -213,7 +213,7 @@ def _boundaries(contract: Contract) -> Iterator[_Boundary]:
 
 
 def _moves(contract: Contract, forms: OperatorForms) -> Iterator[MachineCall]:
-    """Calls with an operation's examples: the first of every path, each other value beside those, then all together."""
+    """Calls with an operation's examples: first values only, then one other value at a time, then all combinations."""
     place = YamlPlace(contract.source, ("examples",))
     examples: Mapping[str, Sequence[Any]] = contract.source.value.get("examples", {})
     takes = contract.method.takes if contract.method is not None else ""
@@ -234,7 +234,7 @@ def _moves(contract: Contract, forms: OperatorForms) -> Iterator[MachineCall]:
 
 @dataclass(frozen=True, slots=True)
 class StateTransition:
-    """One exchange: native inputs, with the `state` behind a handle; the native result; the state afterwards."""
+    """One exchange: native inputs, with the `state` of the handle; the native result; the state afterwards."""
 
     exchange: Exchange
     inputs: Mapping[str, Any]

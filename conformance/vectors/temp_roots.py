@@ -17,11 +17,11 @@ from conformance.backend.guardian import guardian
 
 
 class StepRefused(Exception):
-    """A harness step cannot be done; says why, without any path outside the root."""
+    """A harness step cannot be done; the message says why, without a path outside the root."""
 
 
 def fault_of(path: str) -> str:
-    """Why a text is no path below a root, empty where it is one."""
+    """The reason why a text is no path below a root; empty if it is one."""
     if not path or "\0" in path:
         return "a path is text without NUL"
     if path.startswith("/"):
@@ -32,14 +32,14 @@ def fault_of(path: str) -> str:
 
 
 def place(root: Path, path: str) -> Path:
-    """The place of a path below a root; the last part may be missing or a link, the folders above it may not lead out.
+    """The file at a path below a root; its last part may be missing or a link, but its folders may not lead out.
 
     Raises StepRefused.
     """
     if fault := fault_of(path):
         raise StepRefused(f"{path!r}: {fault}")
     found = root / path
-    # A look at each folder in which a backend may have put a link is a third of what `realpath` costs.
+    # To look at each folder, where a backend may have put a link, costs a third of `realpath`.
     inner = (f"{root}/{path[:end]}" for end, letter in enumerate(path) if letter == "/")
     if not any(os.path.islink(folder) for folder in (str(root.parent), str(root), *inner)):
         return found
@@ -49,11 +49,11 @@ def place(root: Path, path: str) -> Path:
     return folder / found.name
 
 
-LONGEST_FILE: Final = 1 << 30  # bytes that are read; a backend can leave a file of any length, with nothing in it
+LONGEST_FILE: Final = 1 << 30  # bytes that are read; a backend can leave a sparse file of any length
 
 
 def regular(root: Path, path: str) -> Path:
-    """The place of a regular file below a root; raises StepRefused where there is none, a link, or too long a file."""
+    """The regular file at a path below a root; raises StepRefused if it is missing, a link or too long."""
     found = not_linked(place(root, path), path)
     if not found.is_file():
         raise StepRefused(f"there is no file {path!r}")
@@ -63,7 +63,7 @@ def regular(root: Path, path: str) -> Path:
 
 
 def not_linked(found: Path, path: str) -> Path:
-    """The place of a path; raises StepRefused where it is a symbolic link."""
+    """The file that was found at a path; raises StepRefused if it is a symbolic link."""
     if found.is_symlink():
         raise StepRefused(f"{path!r} is a symbolic link")
     return found
@@ -81,7 +81,7 @@ def write_file(file: Path, data: bytes) -> None:
 
 
 _PREFIX: Final = "tally-root-"
-# What a shell, a URL or a pattern reads as something else: a path is not written into one of them as it is.
+# Folder name with characters that a shell, a URL or a pattern misreads: it finds backends that do not quote paths.
 _NAME: Final = "root %41 [b] #'&"
 _MEMORY: Final = "/dev/shm"  # noqa: S108 (mkdtemp makes a private folder in it)
 _ROOM: Final = 1 << 28  # bytes
@@ -91,7 +91,7 @@ class Roots:
     """Directories by name, made when they are first asked for; a context manager that removes them and their content.
 
     Two conversations never share a directory, and no path of one reaches a vector, a digest or a record: `masked`
-    removes them from what a backend says. Each lies alone in a folder, so that what is left beside it is seen.
+    removes them from what a backend says. Each root is alone in a folder, so that files left beside it are noticed.
 
     Conversations that are given the same `places`, one after the other, have their roots at the same paths.
     """
@@ -99,7 +99,7 @@ class Roots:
     def __init__(self, places: dict[str, Path] | None = None) -> None:
         self._places = {} if places is None else places
         self._paths: dict[str, Path] = {}
-        self._around: dict[str, Path] = {}  # the folder in which a root lies that is in no other
+        self._around: dict[str, Path] = {}  # the folder around each root that is not inside another root
 
     def __enter__(self) -> Roots:
         return self
@@ -138,15 +138,15 @@ class Roots:
         return self._paths[name]
 
     def beside(self, name: str) -> list[str]:
-        """The names beside a root; nothing is there unless somebody left its root. A root in another one has none."""
+        """The names beside a root: files that a backend wrote outside its root. A root inside another one has none."""
         try:
             return sorted(os.listdir(self._around[name])) if name in self._around else []
-        except OSError:  # whoever left the root may have removed or locked the folder
+        except OSError:  # a backend that left its root may have removed or locked the folder
             return []
 
     @staticmethod
     def nested_name(around: str, name: str) -> str:
-        """The name of a root that lies in another one, under its own name."""
+        """The name of a root that is inside another one."""
         return f"{around}/{name}"
 
     @staticmethod
@@ -155,9 +155,9 @@ class Roots:
         return f"{{root:{name}}}"
 
     def unmasked(self, value: Any) -> Any:
-        """A wire value with the path wherever a text begins with the stand-in of a root that has others in it.
+        """A wire value where a placeholder at the start of a text, of a root that contains others, becomes its path.
 
-        No frozen case has such a root, so that its texts stay what they are.
+        Frozen cases have no such root, so their texts do not change.
         """
         around = {name.rpartition("/")[0] for name in self._paths} - {""}
         return (
@@ -200,7 +200,7 @@ def run_folder() -> Path:
 
 @lru_cache(4)  # decided once: a sandbox shows its backend one folder, in which every root must be
 def _memory_folder(temporary: str | None) -> str | None:
-    """A folder in memory where there is one with room, unless TMPDIR says where to go; None for the usual place.
+    """A folder in memory, if one has room and TMPDIR names no other; None for the usual place.
 
     A frozen case asks what files a backend leaves, not what survives a power cut. On a disk, 700 cases with files take
     27 s, in memory 6 s (measured): the rest is fsync.
@@ -211,7 +211,7 @@ def _memory_folder(temporary: str | None) -> str | None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a directory, also one without permission to enter; what a running process adds later stays."""
+    """Remove a directory, even without permission to enter it; files that a running process adds later stay."""
     shutil.rmtree(path, ignore_errors=True)
     if not path.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Groups whose cases have several calls: traces as written, chains unrolled into traces, long runs behind a hash."""
+"""Groups whose cases have several calls: traces as written, chains unrolled into traces, long runs as one hash."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
             steps.append(RestartStep())
             continue
         if action_of(body):
-            # Which roots there are is known when every call is.
+            # The roots are known only after all calls are known.
             steps.append(FileDraft(expansion, place, (), dict(calls)))
             continue
         draft, operator = _step_draft(expansion, combination, body, place)
@@ -74,7 +74,7 @@ def _trace(expansion: Expansion, combination: Combination) -> Question | None:
 def _step_draft(
     expansion: Expansion, combination: Combination, body: Mapping[str, Any], place: YamlPlace
 ) -> tuple[Draft, str]:
-    """The inputs of one step without what it uses of others: a step's own values win over the group's and the axes'."""
+    """The inputs of one step without the answers that it uses; its own values win over those of group and axes."""
     operator, machine = body.get("call", expansion.contract.operator), expansion.contract.machine
     if machine is not None:
         operator = machine.full_name(operator)
@@ -97,7 +97,7 @@ def _step_draft(
 
 
 def used(expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: Mapping[str, str]) -> Mapping[str, Use]:
-    """What a step takes from earlier ones; a handle that it does not mention is the last that its machine gave."""
+    """The answers that a step takes from earlier ones; if it names no handle, it gets the last one of its machine."""
     use: Mapping[str, Use] = body.get("use", {})
     contract = expansion.codebook[operator].contract
     if contract.machine is None or contract.method is None:
@@ -115,7 +115,7 @@ def used(expansion: Expansion, operator: str, body: Mapping[str, Any], earlier: 
 def refer(
     expansion: Expansion, draft: Draft, path: str, use: Use, earlier: Mapping[str, str], place: YamlPlace
 ) -> None:
-    """Let the input at `path` be what an earlier step answered, `step.output.path`, or the same with a damaged field,
+    """Set the input at `path` to an earlier step's answer, `step.output.path`, or to the answer with a damaged field,
     `{from: step.output.path, format, edit}`; raises Unusable."""
     text = use if isinstance(use, str) else use["from"]
     step, _, output = text.partition(".")
@@ -234,7 +234,7 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
     _hashable(expansion, body["output"], place / "output")
     parameters = _parameters(expansion, draft, body, place / wanted)
     for path in parameters:
-        # Every path needs a value, so that the inputs of the first call are whole.
+        # Every path needs a value, so that the inputs of the first call are complete.
         if generator != "chain":
             draft.set(path, int(parameters[path].get("start", "0")), place / wanted / path)
     if not expansion.is_wanted(draft):

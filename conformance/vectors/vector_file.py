@@ -23,7 +23,7 @@ from conformance.vectors.leaf import changed
 
 LIKE: Final = "like"
 _PARTS: Final = ("inputs", "expected")
-_SHORT: Final = 0.9  # of the whole call: a difference that is no shorter says less than the call itself
+_SHORT: Final = 0.9  # of the call's length: a longer difference is harder to read than the call
 JsonObject = dict[str, Any]
 
 
@@ -35,12 +35,12 @@ class Models:
         self._named: dict[str, Mapping[str, Any]] = {}
 
     def step_records(self, case: str, steps: Sequence[JsonObject]) -> list[JsonObject]:
-        """The records of a case's steps, each call that is like the group's first one as what differs from it."""
+        """The records of a case's steps; a call like the group's first one is written as the difference from it."""
         group, slug = _group_and_slug(case)
         return [self._short_record(group, slug, step) if "call" in step else step for step in steps]
 
     def read(self, case: str, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """The records of a case's steps, whole; raises LookupError or TypeError where a change fits nothing."""
+        """The complete records of a case's steps; raises LookupError or TypeError if a change has no place."""
         group, slug = _group_and_slug(case)
         done: list[Mapping[str, Any]] = []
         for step in steps:
@@ -84,7 +84,7 @@ def _group_and_slug(case: str) -> tuple[str, str]:
 
 
 def _changes(model: Any, other: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Where two JSON values part, as deep as keys and lengths are the same."""
+    """The paths and values where two JSON values differ; it descends while keys and lengths are equal."""
     if isinstance(model, Mapping) and isinstance(other, Mapping) and model.keys() == other.keys():
         for key in sorted(model):
             yield from _changes(model[key], other[key], (*path, key))
@@ -123,7 +123,7 @@ class Index:
 def index_of(
     cases: Mapping[str, Sequence[Case]], files: Mapping[str, str], confirmed_by: Mapping[str, tuple[str, ...]]
 ) -> Index:
-    """The index of frozen cases; `confirmed_by` goes by case id."""
+    """The index of frozen cases; the keys of `confirmed_by` are case ids."""
     return Index(
         {
             operator: IndexedOperator(
@@ -137,7 +137,7 @@ def index_of(
 
 
 def index_record(index: Index) -> dict[str, Any]:
-    """The JSON object of an index; each case, without its operator's name, has what confirmed it."""
+    """The JSON object of an index: by case id, without the operator's name, what confirmed the case."""
     return {
         "digest": index.root,
         "operators": {
@@ -169,7 +169,7 @@ DEFAULT_PROFILE: Final = "quick"
 
 
 def case_record(case: Case) -> dict[str, Any]:
-    """The JSON object of a case; what is empty or false is left out."""
+    """The JSON object of a case, without empty and false members."""
     record: dict[str, Any] = {
         "id": case.id,
         "why": case.why,
@@ -187,7 +187,7 @@ def case_record(case: Case) -> dict[str, Any]:
 
 
 def essence(case: Case) -> dict[str, Any]:
-    """What the digest covers: operators, inputs and expectations, without prose."""
+    """The part of a case that its digest covers: operators, inputs and expectations, without prose."""
     if case.accumulation is not None:
         record = {one.name: getattr(case.accumulation, one.name) for one in fields(case.accumulation)}
         return {"accumulation": {**record, "checkpoints": list(map(list, case.accumulation.checkpoints))}}
@@ -260,7 +260,7 @@ def _step_of(record: Mapping[str, Any]) -> Step:
     )
 
 
-FORMAT: Final = 1  # of the files; another one is refused
+FORMAT: Final = 1  # version of the files; other versions are refused
 INDEX_FILE: Final = "index.json"
 
 
