@@ -52,7 +52,7 @@ def fuzz_machine(
     seed: str,
     trusted: bool,
 ) -> tuple[Result, Mapping[str, Any]]:
-    """Fuzz one machine with about `wanted` drawn calls behind the listed ones; the result and the figures.
+    """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures.
 
     The same seed gives the same calls; without one the machine's name is the seed.
     """
@@ -103,7 +103,7 @@ class MachineSearch:
         self.alone = alone
         found = self.judge(program, counted=True, walked=walked)
         if found is not None and found.verdict is Verdict.FAIL and walked is not None:
-            # With no other beside it, so that its trace shows the mistake.
+            # Asked again alone, so that its own trace shows the mistake.
             again = self.judge(program)
             if again is None and self.once is None:
                 self.once = self.with_trace(replace(found, message=SEEN_ONCE), program)

@@ -132,7 +132,7 @@ def needed_turns(program: Program, last: int, codebook: Codebook) -> Program:
 
 
 def after_another_handle(program: Program) -> Program:
-    """The program behind its first turn, made once more: another handle is open all the time."""
+    """The program after a copy of its first turn, so that another handle is open all the time."""
     moved = (one if one.handle in (None, NOT_GIVEN) else replace(one, handle=one.handle + 1) for one in program)
     return (program[0], *moved)
 
