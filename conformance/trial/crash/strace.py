@@ -44,7 +44,7 @@ class Event:
     arguments: tuple[bytes, ...]
     result: int
     path: str  # of the descriptor that it answered
-    ordinal: int  # how many calls of this name the process had begun by then, this one included
+    ordinal: int  # how many calls of this name the process had begun, including this one
     begun: bool = False  # a birth, not finished yet
 
     def descriptor(self, index: int) -> FileDescriptor:
@@ -98,7 +98,7 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
 
 
 def split(arguments: bytes) -> tuple[bytes, ...]:
-    """Arguments parted at their commas; those inside brackets do not count."""
+    """Arguments split at their commas; commas inside brackets do not count."""
     if not any(bracket in arguments for bracket in (b"[", b"{", b"(")):
         return tuple(arguments.split(b", "))
     parts, depth, start = [], 0, 0

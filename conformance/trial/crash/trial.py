@@ -116,7 +116,7 @@ class _Test:
         setup.progress.stage("recording", 1)
         initial = self.initial()
         if {"kill", "error"} & set(options.sweeps):
-            # What a first run leaves behind for later ones, such as compiled modules, would move every call's ordinal.
+            # A first run writes compiled modules and the like, so its calls have other ordinals than later runs.
             record(setup, initial, workload.steps, "rehearsal")
         recording = record(setup, initial, workload.steps)
         setup.progress.step()
@@ -248,7 +248,7 @@ def workloads(library: Library, codebook: Codebook) -> tuple[CrashWorkload, ...]
 
 
 def crash_check(plan: CrashWorkload) -> Check:
-    """The check that a workload is."""
+    """The check for a workload."""
     operator, _, name = plan.id.partition("%")
     return Check(plan.id, Kind.CRASH, operator, name, plan.why, plan.requirements, plan.rulings)
 
