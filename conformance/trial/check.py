@@ -83,7 +83,7 @@ class FailedCall:
 
     operator: str
     inputs: Any
-    answer: Any = None  # what came back, in JSON wire form, where it was well typed
+    answer: Any = None  # the answer in JSON wire form, if it was well typed
 
 
 def tree_failure(
@@ -161,7 +161,7 @@ def unjudged(check: Check, message: str, observed: Observed | None = None, call:
 
 
 def comparable_answer(observed: Observed) -> object:
-    """An answer in comparable form; a text where there is no well-typed one."""
+    """An answer in comparable form; a text if it is not well typed."""
     answer = answer_of(observed)
     return str(observed) if answer is None else answer
 
@@ -233,7 +233,7 @@ class RunResult:
     declarable: int = 0  # operators and machines that a hello can name
     missing: tuple[str, ...] = ()  # required, but not declared
     stopped: int = 0  # the run ended early, after so many failures
-    crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
+    crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None if not tried
     obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost
     unconfirmed: tuple[int, int] = (0, 0)  # vectors that ran, of one implementation alone; of these, by the contract
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record

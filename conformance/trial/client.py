@@ -93,7 +93,7 @@ class Client:
         return self._driver.request(method, params)
 
     def run(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
-        """Run one conversation; `alone` where it restarts the process."""
+        """Run one conversation; `alone` if it restarts the process."""
         (finished,) = self._driver.run([Conversation("talk", start, alone)], lasting=True)
         return _answer(finished)
 
@@ -177,7 +177,7 @@ def attempt(
 def behaviour(result: Result) -> str:
     """A digest of what a backend did where a case went wrong: equal for equal answers to the same call.
 
-    The answer counts whole, failure record included; where there is no well-typed answer, the first difference does.
+    The answer counts whole, failure record included; if it is not well typed, the first difference counts.
     """
     answer: Any = result.call.answer if result.call is not None else None
     if answer is None and result.difference is not None:

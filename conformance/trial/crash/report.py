@@ -194,7 +194,7 @@ class CrashReport:
 
     @property
     def strongest_model(self) -> CrashModel | None:
-        """The strongest model without a bad state among those tried; None where a kill already has one."""
+        """The strongest model without a bad state among those tried; None if even `kill` has one."""
         worst = min((bad.model for bad in self.bad), default=None)
         clean = [model for model in self.states if worst is None or model < worst]
         return max(clean, default=None)

@@ -74,7 +74,7 @@ class Event:
 
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Every finished call in the order in which they ended, and every birth also where it begins."""
+    """Every finished call in the order of their ends; a birth is also given when it begins."""
     begun: dict[int, tuple[bytes, int]] = {}
     counts: dict[tuple[int, bytes], int] = {}
     for line in lines:
@@ -143,7 +143,7 @@ class Injection:
 
 
 def require_tracing() -> str:
-    """The path of strace; raises NotRun where it is missing or may not trace."""
+    """The path of strace; raises NotRun if it is missing or may not trace."""
     strace = shutil.which("strace")
     if strace is None:
         raise NotRun("strace not found")

@@ -90,7 +90,7 @@ def _degenerates(item: Any, place: Place, seals: Callable[[], list[tuple[Place, 
 
 
 def item_in(data: bytes) -> list[Any] | None:
-    """The self-describing value that the bytes are, in a list; None where they are none."""
+    """The self-describing value in the bytes, as a list of one item; None if they are not one."""
     if not data or len(data) > _LARGEST:
         return None
     try:

@@ -27,7 +27,7 @@ NOT_GIVEN: Final = -1  # instead of the number of a turn: a handle that no opera
 class ProgramCall:
     """One call. `native` are its inputs without places; `roots` its directories in frozen form.
 
-    `handle` is the number of the turn that gave the handle, NOT_GIVEN for an unknown one, None where none is taken.
+    `handle` is the number of the turn that gave the handle, NOT_GIVEN for an unknown one, None if the call takes none.
     """
 
     operator: str

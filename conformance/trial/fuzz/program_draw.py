@@ -27,7 +27,7 @@ from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, CallEf
 LONGEST: Final = 14  # turns of a drawn program
 _SELDOM: Final = 0.1  # of the turns open one more handle
 _LUCKY: Final = 7 / 8  # of the turns are to succeed
-_AGAIN: Final = 2 / 3  # of the turns use a closed handle where none is open
+_AGAIN: Final = 2 / 3  # of the turns use a closed handle if none is open
 _HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["not given"]
 _CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
 _TRIES: Final = 4  # draws until a turn succeeds that should

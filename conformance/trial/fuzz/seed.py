@@ -53,7 +53,7 @@ class InputPlaces:
         return first_of_each(self.all(native))
 
     def last(self, native: Native) -> tuple[Place, ...]:
-        """The last place of every leaf that has several, where it has a value."""
+        """The last place with a value of every leaf that has several places."""
         paths = {place.key: place.path for place in self.first(native)}
         last = {place.key: place for place in self.all(native) if place.is_there}
         return tuple(place for place in last.values() if place.path != paths[place.key])
