@@ -79,13 +79,13 @@ class BehaviourRules:
     dialect: Dialect
 
     def checks(self, contract: Contract) -> tuple[Check, ...]:
-        """What the conversation judges."""
+        """The checks that the conversation judges."""
         return behaviour_check(contract, rule_of(contract)), behaviour_check(contract, "shape")
 
     def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
         """The conversation that checks one operator.
 
-        It needs explicit cases of a pure operator, or traces of a machine or over files; None where there are none.
+        It needs explicit cases of a pure operator, or traces of a machine or of files; None if there are none.
         """
         key = f"{contract.operator}!{rule_of(contract)}"
         if contract.machine is not None or contract.purity == "io":
@@ -99,7 +99,7 @@ class BehaviourRules:
         return Conversation(key, lambda: self.talk(contract, sample), alone=True, in_step=True) if sample else None
 
     def among_bystanders(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
-        """The conversation that asks one operator's cases again among files of others; None where none uses a root."""
+        """The conversation that asks one operator's cases again among files of others; None if no case uses a root."""
         traces = [with_harness_reads(steps, {}) for steps in rooted_traces(contract, cases)]
         check = behaviour_check(contract, "bystanders")
         rule = AmongBystanders(self.codebook, self.dialect, contract)
@@ -218,12 +218,12 @@ def sample_traces(contract: Contract, cases: Sequence[Case]) -> list[tuple[Step,
 
 
 def rule_of(contract: Contract) -> str:
-    """The rule of an operator beside the shape of its answers."""
+    """The behaviour rule of an operator, apart from the rule about the shape of its answers."""
     return "handles" if contract.machine is not None else contract.purity
 
 
 def behaviour_check(contract: Contract, rule: str) -> Check:
-    """The check that a behaviour rule is for one operator."""
+    """The check for one behaviour rule of one operator."""
     id_ = f"{contract.operator}!{rule}"
     return Check(id_, Kind.BEHAVIOUR, contract.operator, "behaviour", RULES[rule], (), ())
 

@@ -44,7 +44,7 @@ def near_misses(path: str) -> tuple[str, ...]:
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
     names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
-    # The leftovers of names that are nearly this one: those of somebody else.
+    # Leftovers of almost the same name belong to somebody else.
     short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
     names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
     named = [one for one in dict.fromkeys(names) if one not in ("", ".", "..", name)]
@@ -58,7 +58,7 @@ class PathCollector:
     seen: dict[str, set[str]]
 
     def before(self, stage: ConversationContext, step: CallStep) -> None:
-        """What is there before a call."""
+        """Note the paths and texts before a call."""
         for name in stage.roots.names:
             root = stage.roots.path(name)
             named = (text for text in step.inputs.values() if isinstance(text, str) and len(text) <= _SHORT)
@@ -67,7 +67,7 @@ class PathCollector:
             )
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
-        """What is there after a call."""
+        """Note the paths after a call."""
         self.before(stage, step)
 
 
@@ -92,7 +92,7 @@ class Names:
 
 
 def _left_beside(stage: ConversationContext, step: CallStep) -> Iterator[tuple[str, str, str, str]]:
-    """What is beside a root and was not put there: the step, the path, and what was and is there."""
+    """The paths beside a root that the harness did not put there: step, path, content before and now."""
     for root in stage.roots.names:
         top = stage.roots.path(root)
         for other in stage.roots.beside(root):
@@ -106,15 +106,15 @@ class PlacedBystanders:
 
     names: Names
     own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
-    known: dict[tuple[str, str], Content] = field(default_factory=dict)  # by root and path: what a bystander is
-    modes: dict[tuple[str, str], int] = field(default_factory=dict)  # what each permits
-    folders: set[tuple[str, str]] = field(default_factory=set)  # made for them
+    known: dict[tuple[str, str], Content] = field(default_factory=dict)  # by root and path: the content of a bystander
+    modes: dict[tuple[str, str], int] = field(default_factory=dict)  # the mode of each
+    folders: set[tuple[str, str]] = field(default_factory=set)  # that were made for bystanders
     harmed: tuple[str, str, str, str] | None = None
     strayed: tuple[str, str, str, str] | None = None  # the first thing that a call left beside a root
-    _edits: int = 0  # of the harness, seen so far
+    _edits: int = 0  # edits by the harness, so far
 
     def before(self, stage: ConversationContext, step: CallStep) -> None:
-        """Put bystanders beside every path that exists or may come; changes by the harness itself are no harm."""
+        """Put bystanders beside every path that exists or may be made; changes by the harness are no harm."""
         if self._edits != stage.edits:
             self._edits = stage.edits
             self._look_again(stage)
@@ -131,10 +131,10 @@ class PlacedBystanders:
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 
     def _look_again(self, stage: ConversationContext) -> list[tuple[str, str, str, str]]:
-        """The bystanders that changed: root, path, what each was and is. The new state becomes the known one."""
+        """The bystanders that changed: root, path, old and new content or mode. The new state becomes the known one."""
         changed = []
         tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
-        # Every file is read: no time stamp shows a write through a mapping of a file in memory.
+        # Every file is read, because a write through a memory mapping may leave the time stamps unchanged.
         for (root, path), was in list(self.known.items()):
             place, earlier = f"{tops[root]}/{path}", self.modes[root, path]
             now, self.modes[root, path] = content_at(place), _mode(place)
@@ -148,7 +148,7 @@ class PlacedBystanders:
         return changed
 
     def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree without them, and without the folders that were made for them alone."""
+        """A tree without bystanders and without the folders that were made for them alone."""
         own = {path for at, path in self.known if at == root}
         made = {path for at, path in self.folders if at == root and path not in alone}
         return {
@@ -179,7 +179,7 @@ class PlacedBystanders:
                     room -= 1
 
     def _folder(self, name: str, root: str, path: str) -> bool:
-        """Whether the folder of a bystander is there, or can be made where nothing is in the way."""
+        """Whether the folder of a bystander exists or can be made."""
         for part in reversed(_folders_above(path)):
             place = f"{root}/{part}"
             if os.path.isdir(place) and not os.path.islink(place):
@@ -194,7 +194,7 @@ class PlacedBystanders:
 
 
 def _put_bystander(root: str, path: str, original: Content, other: str) -> Content | None:
-    """What was put at another path beside an original; None where this file system does not take the name or link."""
+    """The content put at another path beside an original; None if the file system refuses the name or link."""
     place = f"{root}/{other}"
     try:
         if other in (f"{path}{_TWIN}", f"{path}{_HARD}"):
@@ -212,7 +212,7 @@ def _put_bystander(root: str, path: str, original: Content, other: str) -> Conte
 
 
 def _mode(path: str) -> int:
-    """What a file or folder permits; 0 where nothing is and for a link; a hard one may be to an own file."""
+    """The mode of a file or folder; 0 for no file and for links, because a hard link may lead to an own file."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:
@@ -227,7 +227,7 @@ def is_matched(path: str, patterns: Mapping[str, str]) -> bool:
 
 @cache
 def written_out(pattern: str) -> str:
-    """A pattern as fnmatch reads it: what it counts is repeated."""
+    """A pattern as fnmatch reads it: a counted class is repeated."""
     return _TIMES.sub(lambda one: one[1] * int(one[2]), pattern)
 
 
@@ -283,7 +283,7 @@ class AmongBystanders:
     contract: Contract
 
     def judge(self, check: Check, traces: Sequence[Sequence[Step]]) -> Talk[Result]:
-        """A failure where a walk among bystanders differs from the one alone or harms one of them, else a pass."""
+        """A failure if a walk among bystanders differs from the walk alone or harms a bystander, else a pass."""
         alone: list[Transcript] = []
         walked: list[Paths] = []
         seen: dict[str, Counter[str]] = {}

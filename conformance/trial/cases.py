@@ -58,10 +58,10 @@ _MOST: Final = 3  # guards that a report names
 
 
 def guard_details(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
-    """What the details of a failure say of guards: `guards` that compete, and `limits`.
+    """The details of a failure about guards: `guards` that compete, and `limits`.
 
-    `limits` are, for a call that no guard refuses, all guards of the answered code at whose limit the call lies. Where
-    it lies at several limits, only other calls show which of them the backend has wrong.
+    `limits`, for a call that no guard refuses, are all guards with the answered code that have the call at their limit.
+    If there are several, only other calls show which of them the backend has wrong.
     """
     guards = competing(contract, inputs, observed)
     if not guards:
@@ -77,11 +77,11 @@ def guard_details(contract: Contract, inputs: Mapping[str, Any], observed: Obser
 def competing(contract: Contract, inputs: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
     """The guard that decides a call, and the one whose code the backend answers.
 
-    Where no guard refuses the call, the second is each guard at whose limit the call lies; where it lies at none, the
-    only guard with this code.
+    If no guard refuses the call, the second is each guard that has the call at its limit; if there is none, the only
+    guard with this code.
 
     `inputs` are native, with the state of a machine. Each entry has the guard's id, code, requirements and rulings: a
-    report cites those, not everything that the case is about. Empty where no guard is at stake.
+    report cites those, not everything that the case is about. Empty if no guard is concerned.
     """
     if not contract.foresees(inputs):
         return {}
@@ -162,7 +162,7 @@ class ConversationVerdicts:
 def conversation_verdicts(
     checks: Sequence[Check], finished: ConversationResult[Sequence[Result]], declared: frozenset[str] | None
 ) -> ConversationVerdicts:
-    """What a finished conversation says of a backend that declares these operators; None where it was not asked."""
+    """The verdicts of a finished conversation; `declared` are the backend's operators, None if it was not asked."""
     innocent = declared is not None and not finished.called & declared
     if finished.finding is not None:
         bad = [result for result in finished.finding if result.verdict in BAD]
@@ -198,7 +198,7 @@ def _unjudged(result: Result, why: str) -> Result:
 
 
 def check_of(case: Case) -> Check:
-    """The check that a case is."""
+    """The check for a case."""
     return Check(case.id, Kind.VECTOR, case.operator, case.group, case.why, case.requirements, case.rulings)
 
 
@@ -208,7 +208,7 @@ class CaseRunner:
 
     codebook: Codebook
     dialect: Dialect
-    names_broken: bool = True  # say what of the contract a wrong answer contradicts; costs milliseconds each
+    names_broken: bool = True  # say which part of the contract a wrong answer contradicts; costs milliseconds each
     _texts: dict[int, str] = field(default_factory=dict, init=False, repr=False)  # by id of a step of the corpus
 
     def conversation(self, case: Case) -> Conversation[Sequence[Result]]:
@@ -245,7 +245,7 @@ class CaseRunner:
         observed = stage.note(step.name, step.operator, inputs, outcome).observed
         check, name = check_of(case), step.name if case.kind == "trace" else ""
         if not isinstance(observed, ObservedResult | ObservedFailure | BadAnswer):
-            # A framed message that is no answer; a lost process never reaches a talk.
+            # The message has a frame but is no answer; the loss of a process never reaches a talk.
             return lost(check, observed, name)
         contract = self.codebook[step.operator].contract
         found = difference(step.expected, observed, contract.outputs, contract.failure)
@@ -266,7 +266,7 @@ class CaseRunner:
         if not isinstance(outcome, RawResult) or not isinstance(step.expected, ExpectedResult):
             return False
         if self.dialect.name != "json" or self.codebook[step.operator].lasting is not None:
-            return False  # what is volatile is answered, and not frozen
+            return False  # volatile outputs are answered but not frozen
         text = self._texts.get(id(step))
         if text is None:
             text = self._texts[id(step)] = json.dumps(step.expected.fields, sort_keys=True)
@@ -305,7 +305,7 @@ class CaseRunner:
 
 
 def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: ConversationContext) -> Result | None:
-    """Do a file step, or compare a tree with the frozen one; None where that is right."""
+    """Do a file step, or compare a tree with the frozen one; None if it succeeds."""
     try:
         tree = stage.take(step)
     except StepRefused as refused:

@@ -83,13 +83,13 @@ class FailedCall:
 
     operator: str
     inputs: Any
-    answer: Any = None  # what came back, in JSON wire form, where it was well typed
+    answer: Any = None  # the answer in JSON wire form, if it was well typed
 
 
 def tree_failure(
     check: Check, step: TreeStep, name: str, expected: Mapping[str, Any], found: Mapping[str, Any], said: str = ""
 ) -> Result | None:
-    """A failure at the first file that is not what it must be, None where all are; `said` is the sentence for it."""
+    """The failure for the first file that differs from the expected one, None if none does; `said` is the message."""
     where = tree_difference(step, expected, found)
     return None if where is None else Result(check, Verdict.FAIL, "result", name, said, where)
 
@@ -105,7 +105,7 @@ def refused_step_failure(check: Check, first: Transcript, second: Transcript, sa
 def walk_failure(
     check: Check, steps: Sequence[Step], first: Transcript, second: Transcript, said: str = ""
 ) -> Result | None:
-    """Where the second walk of a trace parts from the first, None where it does not; `said` is the sentence for it."""
+    """The first difference of the second walk of a trace from the first, None if none; `said` is the message."""
     for one, other in zip(first.exchanges, second.exchanges, strict=False):
         if comparable_answer(one.observed) != comparable_answer(other.observed):
             call = FailedCall(other.operator, other.inputs, answer_of(other.observed))
@@ -140,7 +140,7 @@ def outcome_name(observed: Observed) -> str:
 
 
 def answer_of(observed: Observed) -> Any:
-    """A well-typed answer in JSON wire form, None where there was none."""
+    """A well-typed answer in JSON wire form; None if the answer was not well typed."""
     match observed:
         case ObservedResult(fields):
             return {"result": fields}
@@ -155,13 +155,13 @@ def lost(check: Check, observed: Lost, step: str = "", call: FailedCall | None =
 
 
 def unjudged(check: Check, message: str, observed: Observed | None = None, call: FailedCall | None = None) -> Result:
-    """The error of a check that the suite or its reference prevents; `observed` is what the reference did."""
+    """The error of a check that fails because of the suite or its reference; `observed` is the reference's outcome."""
     outcome = "" if observed is None else outcome_name(observed)
     return Result(check, Verdict.ERROR, outcome, message=message, call=call, of_suite=True)
 
 
 def comparable_answer(observed: Observed) -> object:
-    """An answer in comparable form; a text where there is no well-typed one."""
+    """An answer in comparable form; a text if it is not well typed."""
     answer = answer_of(observed)
     return str(observed) if answer is None else answer
 
@@ -233,7 +233,7 @@ class RunResult:
     declarable: int = 0  # operators and machines that a hello can name
     missing: tuple[str, ...] = ()  # required, but not declared
     stopped: int = 0  # the run ended early, after so many failures
-    crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None where it was not tried
+    crash: Mapping[str, Mapping[str, Any]] | None = None  # workload -> level reached; None if not tried
     obstacles: tuple[str, ...] = ()  # why nothing can be judged: the stand-in was wrong or lost
     unconfirmed: tuple[int, int] = (0, 0)  # vectors that ran, of one implementation alone; of these, by the contract
     observations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # never in the record

@@ -54,7 +54,7 @@ class Client:
         self._driver.disconnect(settle=kind is None)
 
     def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
-        """What the backend makes of each call, in their order; after a loss each is asked as its turn comes."""
+        """The outcome of each call, in order; after a loss each further call is asked only when its turn comes."""
         talks = [Conversation(str(place), partial(_asking, call)) for place, call in enumerate(calls)]
         answers = ((int(one.key), _answer(one)) for one in self._driver.run(talks, lasting=True))
         known: dict[int, Outcome] = {}
@@ -93,7 +93,7 @@ class Client:
         return self._driver.request(method, params)
 
     def run(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
-        """Run one conversation; `alone` where it restarts the process."""
+        """Run one conversation; `alone` if it restarts the process."""
         (finished,) = self._driver.run([Conversation("talk", start, alone)], lasting=True)
         return _answer(finished)
 
@@ -105,7 +105,7 @@ Walked = tuple[Transcript | Lost, Transcript | Lost]  # by the reference, and by
 def walked_by_both(
     asked: Iterable[T], steps: Callable[[T], Sequence[AnyStep]], reference: Client, backend: Client
 ) -> Iterator[tuple[T, Walked]]:
-    """What is asked with the two walks of its steps, in order; a few are asked before they are wanted."""
+    """Each of `asked` with the two walks of its steps, in order; a few are walked before the caller wants them."""
     left = iter(asked)
     while some := list(islice(left, TOGETHER)):
         traces = [steps(one) for one in some]
@@ -129,7 +129,7 @@ TOO_SLOW: Final = "golden"  # the profile whose cases are left out
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a backend made of some cases, by case id; there is none where `refusal` says why it could not be asked."""
+    """The results of a backend in some cases, by case id; none if `refusal` says why it could not be asked."""
 
     results: Mapping[str, Result]
     refusal: str = ""
@@ -177,7 +177,7 @@ def attempt(
 def behaviour(result: Result) -> str:
     """A digest of what a backend did where a case went wrong: equal for equal answers to the same call.
 
-    The answer counts whole, failure record included; where there is no well-typed answer, the first difference does.
+    The answer counts whole, failure record included; if it is not well typed, the first difference counts.
     """
     answer: Any = result.call.answer if result.call is not None else None
     if answer is None and result.difference is not None:

@@ -20,7 +20,7 @@ _TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be given one
 
 
 class Interview(Protocol):
-    """How mutants are asked what the backend under test was asked."""
+    """Asks mutants the questions that the backend under test was asked."""
 
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; one that a mutant cannot be given is left out."""
@@ -40,10 +40,10 @@ def diagnose(
     interview: Interview,
     believed: Collection[str] | None = None,
 ) -> Diagnosis | None:
-    """Name the mutant that answers as the backend does; None where nothing failed.
+    """Name the mutant that answers as the backend does; None if nothing failed.
 
-    The committed matrix says which mutants can be meant, by its cases that are `believed`: all where none are named. A
-    mutant that it does not have may be meant too, unless there are many. Each of them is asked the failing checks, the
+    The `believed` cases of the committed matrix (all if None) say which mutants are suspects. A mutant that is not in
+    the matrix is a suspect too, unless there are many. Each of them is asked the failing checks, the
     passing ones that are not believed, counterexamples, calls near what failed, and new calls; one other answer clears
     it. A crash or timeout is never a mutant's doing. A single failing call is too little evidence, and a mistake that
     no mutant makes is not explained: there is no nearest one.
@@ -104,12 +104,12 @@ def _reaches(row: MutantRow, operators: set[str]) -> bool:
 def _agrees(
     mutant: Mutant, results: Sequence[Result], matrix: KillMatrix, interview: Interview, held: Set[str]
 ) -> bool:
-    """Whether a mutant answers as the backend in everything that tells; the cheapest questions come first."""
+    """Whether a mutant gives the backend's answers to all questions; the cheapest questions come first."""
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     tried = {r.check.id: r for r in results if r.check.kind in _TRIED and r.verdict in _JUDGED}
     first = sorted(result.check.id for result in failed if result.check.kind in _TRIED)
     found = interview.checks(mutant, first)
-    # A failing case that no mutant can be given, a golden one, tells nothing.
+    # A failing golden case tells nothing, because no mutant is asked it.
     if not _answers_alike(found, tried, [id_ for id_ in first if id_ in found or id_ in held]):
         return False
     then = sorted(id_ for id_, r in tried.items() if r.verdict is Verdict.PASS and id_ not in held)

@@ -81,7 +81,7 @@ def wire_score(
     reference: str = "",
     progress: Progress | None = None,
 ) -> WireScore:
-    """The score of a corpus; of the operators that `only` names, where it names any."""
+    """The score of a corpus, for the operators that `only` names, or for all if it names none."""
     codebook, progress = codebook_of(library), progress or NoProgress()
     survey = _Survey()
     some = [case for case in cases if case.profile != "golden" and case.accumulation is None]
@@ -180,7 +180,7 @@ def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress
 
 
 def _distorted(frozen: _Affected, one: Distortion, codebook: Codebook) -> Case | None:
-    """The case with one step's question distorted; None where no backend is asked such a thing, so that it shows."""
+    """The case with one step's question distorted; None if no backend may be asked it, so the distortion shows."""
     step = frozen.case.steps[frozen.place]
     assert isinstance(step, CallStep)
     contract = codebook[step.operator].contract
@@ -265,7 +265,7 @@ def _unnoticed(record: Mapping[str, Any]) -> Iterator[tuple[Distortion, str]]:
 
 
 def score_changes(committed: Mapping[Distortion, str], score: WireScore, only: frozenset[str]) -> Iterator[str]:
-    """What a fresh score says otherwise than the committed one, of the operators that were looked at."""
+    """The differences between a fresh score and the committed one, for the operators that were measured."""
     for one in sorted(committed.keys() | score.unnoticed.keys()):
         if only and one.operator not in only:
             continue

@@ -19,8 +19,8 @@ from conformance.vectors.leaf import type_at, value_at
 class BisectionResult:
     """What a search over the calls 0 .. count-1 found.
 
-    `differs` is a call that differs while the one before it agrees, or is the first of all; None where no call that
-    was asked differs. `asked` are the calls in the order in which they were asked.
+    `differs` is a call that differs and is the first of all or follows one that agrees; None if no asked call
+    differs. `asked` are the calls in the order in which they were asked.
     """
 
     count: int
@@ -29,7 +29,7 @@ class BisectionResult:
 
     @property
     def unasked(self) -> int:
-        """How many calls before the boundary, or of all where there is none, were not asked."""
+        """The number of calls before the boundary that were not asked; of all calls if there is no boundary."""
         before = self.count if self.differs is None else self.differs
         return before - sum(1 for call in self.asked if call < before)
 
@@ -119,7 +119,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Who answers: what its call of the sequence came to, and how its helpers are asked; None where it has none."""
+    """One side: the outcome of its call of the sequence, and the function that asks its helpers."""
 
     answer: Observed
     ask: Ask
@@ -195,7 +195,7 @@ def _derive(
 def _arguments(
     sequence: CallSequence, step: DerivationStep, values: Inputs, inputs: Inputs, answers: Mapping[str, Observed]
 ) -> Inputs | None:
-    """The inputs of a helper call; None where one has no value."""
+    """The inputs of a helper call; None if one of them has no value."""
     given: dict[str, Any] = {}
     for name in step.inputs:
         given[name] = sequence.argument(step, name, values)
@@ -223,7 +223,7 @@ def _bind(sequence: CallSequence, step: DerivationStep, values: dict[str, Any], 
 
 
 class NoValue(str):
-    """Words in the place of a value: there is none."""
+    """A text in place of a value that does not exist."""
 
     __slots__ = ()
 

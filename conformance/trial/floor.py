@@ -28,14 +28,14 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """How many cases passed, of how many."""
+    """The number of cases that passed, and of all cases."""
 
     passed: int
     cases: int
 
     @property
     def share(self) -> Fraction:
-        """The part that passed; 1 where there are no cases, so that an empty corpus is red."""
+        """The share that passed; 1 if there are no cases, so that an empty corpus is red."""
         return Fraction(self.passed, self.cases) if self.cases else Fraction(1)
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ class LostWorker(Exception):
 
 
 class Forked(Executor):
-    """Maps a function over items, a process for each, so many at a time."""
+    """Maps a function over items, with a process for each item and a limit of processes at a time."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -65,7 +65,7 @@ class Forked(Executor):
 
 
 def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], jobs: int, told: Tell) -> None:
-    """Let so many processes work on the items, each taking the next one when it is free; `told` gets what they tell.
+    """Let so many processes work on the items, each taking the next one when it is free; `told` gets their messages.
 
     One job, one item, or a system without fork: the work is done in this process. Raises what the work raises, and
     LostWorker.
@@ -96,7 +96,7 @@ def share_out(work: Callable[[Iterator[T], Tell], None], items: Sequence[T], job
 
 
 def in_child_process(work: Callable[[Progress], T], progress: Progress) -> T:
-    """What the work makes, in a child process whose progress is shown here; raises what it raises, and LostWorker.
+    """Do the work in a child process, show its progress here, return its result; raises its errors, and LostWorker.
 
     What the child imports is not imported here. On a system without fork the work is done in this process.
     """
@@ -151,7 +151,7 @@ class WorkerProcess:
             self._question = question
             return next(self._answers)
         self._open = True
-        with suppress(BrokenPipeError):  # a child that has ended already told why, or is lost
+        with suppress(BrokenPipeError):  # a child that has ended has sent the reason, or is lost
             self._asking.send(question)
         _, answer = _received(self._receiving)
         self._open = False
@@ -177,7 +177,7 @@ class _Events:
 
 
 class _Relayed:
-    """Progress of a child, told to its parent; checks that end shortly after one another are told together."""
+    """Sends the progress of a child to its parent; checks that end shortly after one another are sent together."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell, self._events, self._told = tell, list[tuple[str, tuple[Any, ...]]](), 0.0
@@ -203,7 +203,7 @@ class _Relayed:
         self.flush()
 
     def flush(self) -> None:
-        """Tell what is not told yet."""
+        """Send the progress that is not sent yet."""
         self._tell(_Events(self._events))
         self._events, self._told = [], time.monotonic()
 
@@ -231,7 +231,7 @@ class _Children:
             os.close(end)
 
     def start(self, work: Callable[[Tell], None]) -> Connection:
-        """Start a process that tells, and then is done; where to receive it."""
+        """Start a process that sends messages and ends; returns the connection that receives them."""
         context = multiprocessing.get_context("fork")
         receiving, sending = context.Pipe(duplex=False)
         process = context.Process(target=self._child, args=(work, receiving, sending))

@@ -74,7 +74,7 @@ def known_generators(suite: Suite) -> Mapping[str, Generator]:
 
 
 def generator_of(contract: Contract, suite: Suite) -> Generator | None:
-    """The generator that a contract names, None where it names none; raises MalformedContract for one unheard of."""
+    """The generator that a contract names, None if it names none. Raises MalformedContract for an unknown one."""
     name = contract.fuzz_generator
     if not name:
         return None

@@ -19,7 +19,7 @@ NO_CASE: Final = ""
 
 
 class Status(StrEnum):
-    """What became of a mutant."""
+    """The status of a mutant."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -34,15 +34,15 @@ class MutantRow:
     """One mutant: its status, the ids of the cases that kill it, and a digest of its wrong answers.
 
     `broken` counts, for each guard, refusal, postcondition and invariant by its check string, the cases in which the
-    mutant shows that it breaks it. Three fields say what kills it without any case: `laws` (check strings), `fuzz`
-    (operators) and `crash` (check strings of workloads); None where that was not tried.
+    mutant shows that it breaks it. Three fields say what kills it besides cases: `laws` (check strings), `fuzz`
+    (operators) and `crash` (check strings of workloads); None if that was not tried.
     """
 
     id: str
     status: Status
     killed: frozenset[str] = frozenset()
     behaviour: str = ""  # equal for mutants that no case tells apart
-    reason: str = ""  # where it is not applied or does not run
+    reason: str = ""  # if it is not applied or does not run
     broken: Mapping[str, int] = field(default_factory=dict)
     laws: frozenset[str] | None = None
     fuzz: frozenset[str] | None = None
@@ -51,14 +51,14 @@ class MutantRow:
 
     @property
     def noticed_by(self) -> frozenset[str]:
-        """The check strings of everything that notices it, of what it is seen to break, too."""
+        """The check strings of everything that notices the mutant or that it is seen to break."""
         groups = {"group:{}::{}".format(*id_.split("::", 2)[:2]) for id_ in self.killed}
         fuzzed = {f"fuzz:{operator}" for operator in self.fuzz or ()}
         return frozenset({*groups, *self.broken, *(self.laws or ()), *(self.crash or ()), *fuzzed})
 
     @property
     def dies(self) -> bool:
-        """Whether anything at all kills it."""
+        """Whether any check kills the mutant."""
         return bool(self.killed or self.laws or self.fuzz or self.crash)
 
     @property
@@ -112,13 +112,13 @@ class KillMatrix:
 
 
 def evidence_of(matrix: KillMatrix) -> Mapping[str, frozenset[str]] | None:
-    """What notices each mutant, by check strings, for lint; None where a row was written without that."""
+    """The check strings that notice each mutant, for lint; None if a row was written without them."""
     rows = [row for row in matrix.rows.values() if row.status is Status.KILLED]
     return {row.id: row.noticed_by for row in rows} if all(row.sources for row in rows) else None
 
 
 def believed(matrix: KillMatrix, cases: Iterable[Case], declared: Collection[str] | None = None) -> frozenset[str]:
-    """The cases whose column is valid for a backend that declares these operators, all where None.
+    """The cases whose column is valid for a backend that declares these operators (None: all operators).
 
     It is valid for a case that did not change since, and whose calls the backend answers without a stand-in.
     """
@@ -156,7 +156,7 @@ def matrix_summary(matrix: KillMatrix) -> dict[str, Any]:
 
 
 def matrix_problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterator[str]:
-    """One sentence for each thing about a matrix, of all mutants or some, that is red."""
+    """One sentence for each problem that makes a matrix of all or some mutants red."""
     if not matrix.cases:
         yield "there is no case to kill a mutant with"
     for row in matrix.rows.values():
@@ -177,7 +177,7 @@ def matrix_problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterat
 
 
 def _unshown(row: MutantRow, mutant: Mutant) -> Iterator[str]:
-    """What a mutant is there to break, and nothing shows that it does; a workload only where crashes were tried."""
+    """One sentence for each thing that a mutant must break and no check shows; workloads only if crashes were tried."""
     for text in sorted(set(mutant.breaks) - row.noticed_by):
         if row.crash is not None or not text.startswith("workload:"):
             yield f"{row.id} is to break {text}, but no check shows that it does"
@@ -224,7 +224,7 @@ def matrix_text(matrix: KillMatrix) -> str:
 
 
 def matrix_from(text: str) -> KillMatrix:
-    """The matrix in a text; raises KeyError, TypeError or ValueError where there is none."""
+    """The matrix in a text; raises KeyError, TypeError or ValueError if there is none."""
     return _matrix(record_in(text, FORMAT))
 
 
@@ -244,7 +244,7 @@ def _matrix(record: Mapping[str, Any]) -> KillMatrix:
 def merged_matrix(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
     """The committed matrix, with its rows replaced by those of a run of some mutants.
 
-    Its other rows are kept as they are; cases that are gone leave them.
+    The other rows are kept, without the cases that no longer exist.
     """
     kept = {
         id_: replace(row, killed=row.killed & set(fresh.cases))

@@ -64,7 +64,7 @@ def _check(use: LawUse, name: str, defaults: tuple[Any, ...]) -> None:
 
 
 def grid(chosen: Axes) -> Iterator[Point]:
-    """Every combination, the last parameter varying fastest."""
+    """Every combination of values; the last parameter varies fastest."""
     for values in product(*chosen.values()):
         yield dict(zip(chosen, values, strict=True))
 

@@ -34,7 +34,7 @@ class MissingCall:
 
 
 def missing_calls(contract: Contract, evaluator: Evaluator, calls: Sequence[FrozenCall]) -> tuple[MissingCall, ...]:
-    """What none of these calls shows, in the order of the contract."""
+    """The kinds of call that none of these calls shows, in the order of the contract."""
     found: list[MissingCall] = []
     for one, most in _all(contract, evaluator):
         missing = most - sum(one.meets(evaluator, call) for call in calls)

@@ -1,4 +1,4 @@
-"""What shows a mutant beside the frozen cases that it fails: laws, fuzzing, crash workloads, and what it breaks."""
+"""The evidence of a mutant besides frozen cases: laws, fuzzing, crash workloads, and the parts that it breaks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CRASH_STATES: Final = 400  # per workload; a mistake in the order of writes show
 
 @dataclass(frozen=True)
 class MutantChecks:
-    """Puts mutants to the laws, fuzzing and crash workloads of a suite; every method gives check strings or names."""
+    """Tries mutants in the laws, fuzzing and crash workloads of a suite; the methods return check strings or names."""
 
     library: Library
     corpus: Corpus
@@ -46,7 +46,7 @@ class MutantChecks:
     _calls: dict[str, tuple[DrawnCall, ...]] = field(default_factory=dict, repr=False)
 
     def laws(self, mutant: Mutant, changed: frozenset[str] | None) -> frozenset[str]:
-        """Laws, as `law:OPERATOR#name`, that the mutant breaks or does not get through.
+        """Laws, as `law:OPERATOR#name`, that the mutant breaks or does not finish.
 
         Those that its requirements name are all tried; of the others, none after the first that it breaks.
         """
@@ -78,9 +78,9 @@ class MutantChecks:
         return frozenset(found)
 
     def crash(self, mutant: Mutant) -> frozenset[str] | None:
-        """The workloads, as `workload:OPERATOR#name`, that find a bad state; None where the mutant names none.
+        """The workloads, as `workload:OPERATOR#name`, that find a bad state; None if the mutant names none.
 
-        Raises NotRun where nothing can be traced here, Untraceable where the mutant cannot.
+        Raises NotRun if nothing can be traced here, Untraceable if the mutant cannot be.
         """
         wanted = {text for text in self._named(mutant) if check_of(text).kind == "workload"}
         if not wanted:
@@ -133,7 +133,7 @@ class MutantChecks:
         return frozenset(found)
 
     def _named(self, mutant: Mutant) -> frozenset[str]:
-        """The checks that the rows of its requirements name, and what it is to break."""
+        """The checks that the rows of the mutant's requirements name, and those that it must break."""
         rows = filter(None, map(self.library.requirement, mutant.requirements))
         return frozenset(text for row in rows for text in row.checks) | set(mutant.breaks)
 
@@ -178,16 +178,16 @@ _OUTCOMES = ("outcome", "error.message")  # where a difference is one of the cod
 
 @dataclass(frozen=True, slots=True)
 class ContractPrediction:
-    """What its contract says of one frozen call."""
+    """The prediction of the contract for one frozen call."""
 
     call: FrozenCall
-    guard: str  # the check string of the guard that refuses it; "" where none does
+    guard: str  # the check string of the guard that refuses it; "" if none does
     refusals: frozenset[str]  # the check strings of the refusals whose code it fails with
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenParts:
-    """Reads wrong answers; remembers what the contracts say of every frozen call."""
+    """Reads wrong answers; keeps the contract's prediction for every frozen call."""
 
     codebook: Codebook
     _known: dict[str, Mapping[str, ContractPrediction]] = field(default_factory=dict, repr=False)

@@ -53,7 +53,7 @@ class FailingQuestion:
 
 @dataclass
 class MutantProbe:
-    """Asks the backend under test, the reference and mutants; remembers what the first two said."""
+    """Asks the backend under test, the reference and mutants; keeps the answers of the first two."""
 
     codebook: Codebook
     backend: Client
@@ -73,7 +73,7 @@ class MutantProbe:
         of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
         self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
         near = [self._neighbourhood.questions_about(leaf) for leaf in self._leaves]
-        # What a machine counts shows in more of the same calls, and what a file says in another number there.
+        # More of the same calls show a wrong count in a machine; another number in a file shows how the file is read.
         calls = self._neighbourhood.changing(self.cases)
         rounds = [self._neighbourhood.rounds(without_pins(one.steps), one.step, calls) for one in chosen[:_REPEATED]]
         stored = [leaf for one in chosen for leaf in self._neighbourhood.stored(without_pins(one.steps))]
@@ -100,7 +100,7 @@ class MutantProbe:
         return self._remembered_answer(mutant, steps, {}) == self._remembered_answer(self.backend, steps, self._said)
 
     def _limits_alike(self, mutant: Client) -> bool:
-        """Whether answers turn from right to wrong at the same places, on the dials on which they turn at all."""
+        """Whether mutant and backend turn from right to wrong at the same places of the dials that turn."""
         budget = _BUDGET
         lively: Counter[str] = Counter()
         for leaf in sorted((leaf for leaf in self._leaves if leaf.dial is not None), key=_is_length):
@@ -243,7 +243,7 @@ class MutantInterview:
             yield from (case for case in self.corpus.cases.get(operator, ()) if case.profile != TOO_SLOW)
 
     def _failing(self, failed: Sequence[Result]) -> Iterator[FailingQuestion]:
-        """The questions behind failures, each as short as it is known to be."""
+        """The questions that failed, each as short as known so far."""
         by_id = {case.id: case for case in self._cases({result.check.operator for result in failed})}
         for result in failed:
             call, case = result.call, by_id.get(result.check.id)
@@ -296,7 +296,7 @@ def questions_of(cases: Sequence[Case]) -> list[AnySteps]:
 
 
 def _until(steps: AnySteps, last: str) -> AnySteps:
-    """The steps up to the first wrong answer, so that nothing else is wrong; what comes behind was never asked."""
+    """The steps up to the first wrong answer, so that nothing else is wrong; later steps were never asked."""
     for k, step in enumerate(steps):
         if last and getattr(step, "name", "") == last:
             return steps[: k + 1]

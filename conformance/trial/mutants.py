@@ -79,7 +79,7 @@ def reach_of(backend: str, codebook: Codebook) -> MutantScope:
 
 
 def footprints(cases: Sequence[Case], codebook: Codebook) -> CoveredFunctions | None:
-    """Ask the traced reference every case, one after the other, and read what each ran; None where it has no trace."""
+    """Ask the traced reference every case in turn, and read which functions each runs; None without a trace."""
     suite = codebook.suite
     if not suite.mutants.traced:
         return None
@@ -144,7 +144,7 @@ def measure_matrix(
     codebook = codebook_of(library)
     if effort is not None and effort.power is not None and "fuzz" in effort.kinds and len(mutants) > 1:
         effort.power.prepare()
-    # To trace every case takes as long as a few mutants.
+    # Tracing every case takes as long as a few mutants, so it does not pay for few.
     traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
     trial = _MutantTrial(
         deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or MutantOptions(), traced
@@ -237,7 +237,7 @@ class _MutantTrial:
 
 
 def behaviour_digest(tried: Attempt) -> str:
-    """The digest, 16 hex digits, of every wrong answer of an attempt; empty where there is none."""
+    """The digest, 16 hex digits, of all wrong answers of an attempt; empty if there is none."""
     if not tried.wrong:
         return ""
     lines = [f"{id_} {behaviour(tried.results[id_])}\n" for id_ in sorted(tried.wrong)]
@@ -249,7 +249,7 @@ FIRST: Final = 4  # cases that kill the whole mutant, asked before all others of
 
 @dataclass(frozen=True, slots=True)
 class SoloResult:
-    """What became of one mutant: the operator that alone is enough to kill it, and by which case."""
+    """The solo result of a mutant: the operator that alone is enough to kill it, and the case that kills it."""
 
     id: str
     operator: str = ""

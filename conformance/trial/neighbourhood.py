@@ -63,7 +63,7 @@ def with_another(data: bytes, spot: LeafOccurrence, value: Any) -> bytes:
 
 
 def written(step: FileStep) -> bytes | None:
-    """The bytes that a step writes into a file; None where it writes none."""
+    """The bytes that a step writes into a file; None if it writes none."""
     if step.action != "put":
         return None
     try:
@@ -78,13 +78,13 @@ def writing(step: FileStep, data: bytes) -> FileStep:
     return replace(step, body={**body, "bytes": data.hex()})
 
 
-LONGEST: Final = 40_000  # characters of a call: near a longer one nothing is asked
+LONGEST: Final = 40_000  # characters of a call; nothing is asked near a longer one
 _OCCURRENCES: Final = 4  # of a leaf in one call
 _SEEN: Final = 8  # values of other cases for one leaf
-_MOST_SEEN: Final = 1_500_000  # characters of calls in which they are looked for
+_MOST_SEEN: Final = 1_500_000  # characters of calls that are searched for such values
 _STEP, _RESTART, _MAKING = 1_000, 400_000, 100  # what a step, a new process and a file cost, in characters of a call
 _LEAST_COUPLED: Final = 2  # zeros and ones are equal by chance
-_ROUNDS: Final = 16  # times that a wrong call is made again
+_ROUNDS: Final = 16  # how often a wrong call is made again
 _MOST: Final = 300  # items of a large value
 _NOTHING: Final = object()
 AnySteps = tuple[AnyStep, ...]
@@ -102,7 +102,7 @@ class CallLeaf:
 
     @property
     def name(self) -> str:
-        """Its name, the same in every question and occurrence."""
+        """The name of the leaf, the same in every question and occurrence."""
         step = self.steps[self.at]
         if isinstance(step, FileStep):
             return self.spot.place
@@ -215,7 +215,7 @@ class Neighbourhood:
         return list(found.values())
 
     def questions_about(self, leaf: CallLeaf) -> Iterator[AnySteps]:
-        """The questions in which only this leaf has another value, without those that no backend is asked."""
+        """The questions in which only this leaf has another value, if a backend may be asked them."""
         step = leaf.steps[leaf.at]
         told = {repr(leaf.spot.value)}
         operator = step.operator if isinstance(step, CallStep | QuestionCall) else ""
@@ -228,7 +228,7 @@ class Neighbourhood:
     def coupled_changes(self, leaves: Sequence[CallLeaf]) -> Iterator[AnySteps]:
         """The questions in which two numbers of one call that are equal, or differ by one, move together.
 
-        Where a call lies at a limit that another of its numbers sets, it stays there.
+        A call at a limit that another of its numbers sets stays at that limit.
         """
         numbers = [leaf for leaf in leaves if leaf.dial is not None and not leaf.dial.counts]
         for one, other in combinations(numbers, 2):

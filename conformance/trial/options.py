@@ -40,7 +40,7 @@ class RunOptions:
     reference: str = ""  # empty: the suite's
     require: tuple[str, ...] = ()  # operators and machines that must be declared
     crash: bool = False
-    challenge: bool = False  # also ask what only `seed` decides: a certification, whose seed is its nonce
+    challenge: bool = False  # also ask calls that only `seed` decides: for a certification, whose nonce is the seed
 
     def within(self, suite: Suite) -> RunOptions:
         """The options with the suite's reference where no backend or no reference is named."""
@@ -87,7 +87,7 @@ class Selection:
 
     @property
     def among_failed(self) -> bool:
-        """Whether only the checks that failed last are made; false where none of them is known here."""
+        """Whether only the checks that failed last are made; false if none of them is known here."""
         return not self.known.isdisjoint(self.last_failed)
 
     def _names(self, pattern: str, check_id: str) -> bool:
@@ -156,7 +156,7 @@ class FailureLimit:
         return 0 < self.options.most_failures <= self.found
 
     def parts(self, items: Sequence[T], first: int = _FIRST) -> Iterator[Sequence[T]]:
-        """The items in parts until the limit is reached; all at once where there is none."""
+        """The items in parts until the limit is reached; all at once if there is no limit."""
         size = first if self.options.most_failures else len(items)
         done = 0
         while done < len(items) and not self.is_reached:

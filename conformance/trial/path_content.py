@@ -61,7 +61,7 @@ def _unopened(path: str) -> str:
 
 
 def copied(seen: Content, path: str) -> Content:
-    """What was made at a path as it was seen elsewhere; more than LARGE bytes become a few. Raises OSError."""
+    """Make a copy of content at a path and return it; more than LARGE bytes become a few. Raises OSError."""
     if isinstance(seen, dict):
         os.mkdir(path)
         made: dict[str, Content] = {}

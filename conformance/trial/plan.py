@@ -164,7 +164,7 @@ class Plan:
 
     @cached_property
     def fuzzed(self) -> tuple[Fuzzing, ...]:
-        """The contracts that the profile fuzzes, and how."""
+        """The fuzzings of the profile."""
         return self.fuzzings(self.ids)
 
     def fuzzings(self, ids: Iterable[str]) -> tuple[Fuzzing, ...]:
@@ -184,7 +184,7 @@ class Plan:
 
     @cached_property
     def workloads(self) -> tuple[CrashWorkload, ...]:
-        """The crash workloads, where they are asked for."""
+        """The crash workloads, if the options ask for them."""
         if not self.options.crash:
             return ()
         from conformance.trial.crash.trial import workloads
@@ -209,7 +209,7 @@ class Plan:
 
     @cached_property
     def _beside_cases(self) -> Mapping[str, CheckIds]:
-        """What the profile has beside cases, by operator."""
+        """The check ids of the profile that are not cases, by operator."""
         if not self.options.includes("standard"):
             return {}
         options = self.options

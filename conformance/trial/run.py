@@ -180,7 +180,7 @@ class _Run:
             },
         )
         failed = any(result.verdict in (Verdict.FAIL, Verdict.ERROR) for result in results)
-        if run.conformant or options.challenge or not failed:  # who certifies asks for no diagnosis
+        if run.conformant or options.challenge or not failed:  # a certification needs no diagnosis
             return run
         return replace(run, diagnosis=self.diagnosis(results))
 
@@ -196,7 +196,7 @@ class _Run:
         return sum(by == () for _, by in found) + determined, determined
 
     def diagnosis(self, results: Sequence[Result]) -> Diagnosis | None:
-        """The known mistake behind the failures; None where no kill matrix is committed to look it up in."""
+        """The known mistake that explains the failures; None if no kill matrix is committed."""
         # Only a run with failures pays for these imports.
         from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
         from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
@@ -284,7 +284,7 @@ class _Run:
         for part in self.limit.parts(asked, first=8):
             found = self._fuzzed(part, silent)
             for one in part:
-                # The fuzzing behind the last that may be silent counts as not asked, although another process may have
+                # All fuzzing after the last that may be silent counts as not asked, although another process may have
                 # asked it: the record does not depend on the number of processes.
                 result = unasked(one.check, f"the backend was silent in the fuzzing of {quiet} operators")
                 if quiet < OF_AN_OPERATOR:

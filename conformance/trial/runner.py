@@ -32,7 +32,7 @@ _PARTS: Final = 4  # of the rest, for each job
 
 @dataclass(slots=True)
 class TrialResults:
-    """What trials came to: their results, and what else a run tells of them."""
+    """The results of trials, and the other facts about them that a run reports."""
 
     results: list[Result] = field(default_factory=list)
     lost: set[str] = field(default_factory=set)  # keys of trials
@@ -47,7 +47,7 @@ class TrialResults:
     seconds: dict[str, float] = field(default_factory=dict)  # by check, the first of its trial
 
     def add(self, other: TrialResults) -> None:
-        """Take over what other trials came to."""
+        """Add the results of other trials."""
         self.results += other.results
         self.lost |= other.lost
         self.unasked += other.unasked
@@ -128,11 +128,11 @@ class _Runner:
         return [rules, restarting, *(others[k::count] for k in range(count))]
 
     def silence(self, operator: str) -> str:
-        """Why an operator was not asked though only silence kept it from being asked."""
+        """The reason for an operator that was not asked only because the backend was silent."""
         return self.timeout_budget.why_given_up(operator) or "no process of the backend said a valid hello any more"
 
     def forget(self, whole: TrialResults, trials: Sequence[Trial]) -> None:
-        """Judge these trials as not asked where their operator is given up on, also those that were asked."""
+        """Judge these trials as not asked if their operator is given up, even if they were asked."""
         budget = self.timeout_budget
         why = {trial.operator: reason for trial in trials if (reason := budget.why_given_up(trial.operator))}
         late = {check.id: why[trial.operator] for trial in trials if trial.operator in why for check in trial.checks}
@@ -140,7 +140,7 @@ class _Runner:
         whole.results = [unasked(r.check, late[r.check.id]) if r.check.id in late else r for r in whole.results]
 
     def probed(self, whole: TrialResults, probe: Sequence[Trial], rest: Sequence[Trial]) -> list[Trial]:
-        """What is left to ask after an operator whose first trials were lost has been tried further."""
+        """The trials that are left after PROBE more of an operator whose first trials were lost."""
         self.run_apart(whole, [probe[FIRST:]])
         left = other_trials(rest, probe)
         if not whole.all_lost(probe):
@@ -202,7 +202,7 @@ class _Runner:
 def results_of_trial(
     trial: Trial, finished: ConversationResult[Sequence[Result]], declared: frozenset[str] | None
 ) -> TrialResults:
-    """What one trial came to."""
+    """The results of one trial."""
     key = trial.conversation.key
     if not finished.asked:
         return TrialResults(unasked=[key], trials=1)
@@ -217,7 +217,7 @@ def results_of_trial(
 
 
 def _with_call(result: Result, trial: Trial, number: int) -> Result:
-    """A result of a lost backend with the call that it was lost in, where a frozen case says which that was."""
+    """The result of a lost backend, with the call in which it was lost if a frozen case shows that call."""
     if result.verdict is not Verdict.ERROR or result.call is not None or not 0 < number <= len(trial.calls):
         return result
     step = trial.calls[number - 1]
@@ -231,7 +231,7 @@ def unasked(check: Check, why: str) -> Result:
 
 
 def by_operator(trials: Iterable[Trial]) -> list[list[Trial]]:
-    """Trials apart by their operators, in the order of the operators' names."""
+    """The trials of each operator, in the order of the operators' names."""
     found: dict[str, list[Trial]] = {}
     for trial in trials:
         found.setdefault(trial.operator, []).append(trial)

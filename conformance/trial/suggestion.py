@@ -70,7 +70,7 @@ def suggestions(
 
 
 class _Search:
-    """What is still missing, and what was found; a candidate is judged once."""
+    """The calls that are still missing, and those that were found; a candidate is judged once."""
 
     def __init__(self, forms: OperatorForms, evaluator: Evaluator, missing: list[MissingCall]) -> None:
         self.forms, self.contract, self.evaluator, self.missing = forms, forms.contract, evaluator, missing
@@ -218,7 +218,7 @@ def _in_range(place: Place, number: int) -> bool:
 
 
 def _shifted(native: Native, place: Place, by: int) -> Native | None:
-    """The input with a number moved, or a text, bytes or list made longer or shorter; None where it cannot be."""
+    """The input with a number moved, or a text, bytes or list made longer or shorter; None if that is impossible."""
     value: Any = place.value
     made: Any = None
     if type(value) is int and _in_range(place, value + by):
@@ -279,7 +279,7 @@ def _is_pair_of_handle(one: MissingCall) -> bool:
 
 
 class _MachineSearch:
-    """What is still missing of every operation, and what was found."""
+    """The calls that each operation still lacks, and the programs found for them."""
 
     def __init__(self, pool: Pool, codebook: Codebook) -> None:
         self.pool, self.codebook = pool, codebook
@@ -301,7 +301,7 @@ class _MachineSearch:
                 self.missing[call.operator].remove(one)
 
     def missing_in(self, call: FrozenCall) -> list[MissingCall]:
-        """What this call shows of what is missing."""
+        """The missing kinds of call that this call is an example of."""
         evaluator = self.evaluators[call.operator].forgetful()
         contract = self.codebook[call.operator].contract
         try:
@@ -314,7 +314,7 @@ class _MachineSearch:
             return []
 
     def calls(self, program: Program) -> Iterator[FrozenCall | None]:
-        """Every turn as a call in its state; None where a guard depends on state that is not known."""
+        """Every turn as a call in its state; None if a guard depends on state that is not known."""
         live: dict[int, State] = {}
         for k, turn in enumerate(program):
             contract, method = self.codebook[turn.operator].contract, method_of(self.codebook, turn.operator)

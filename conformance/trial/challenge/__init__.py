@@ -1,7 +1,7 @@
 """The challenge of a certification: checks that depend on its nonce, beside the fuzzing with that nonce as seed.
 
-A table of all public answers does not pass them: the reference answers, during the run, calls that the author of a
-backend could not know.
+A backend that is a table of all public answers fails them: the reference answers calls during the run that the
+author of the backend could not know.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _challenged(challenge: Way, check: Check, *what: Any) -> tuple[Result, Mappi
 
 
 def newly_asked_share(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """How much of each operator's challenge no earlier run asked, by the figures of a record."""
+    """By operator, how many calls of its challenge no earlier run asked, from the figures of a record."""
     found: dict[str, int] = {}
     for name, counted in figures.items():
         operator = name.partition("?")[0]

@@ -48,7 +48,7 @@ class Challenge:
     codebook: Codebook
     examples: int | None = None  # None: as many as the way asks by itself
     seed: str = ""
-    trusted: bool = True  # where the reference is not, the first difference from it is enough
+    trusted: bool = True  # if the reference is not trusted, its first difference is not made small
 
     @property
     def operator(self) -> str:
@@ -63,9 +63,9 @@ _FOUND: Final = "asked twice, the backend and the reference differ"
 
 
 def fuzz_again(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
-    """Ask drawn calls, and then all of them again, the last first; the result and the figures for the record.
+    """Ask drawn calls, then all of them again in reverse order; the result and the figures for the record.
 
-    `unforeseen` counts those that neither the corpus has nor the usual seed draws.
+    `unforeseen` counts the calls that are not in the corpus and that the usual seed does not draw.
     """
     contract, codebook, backend, reference = asked.contract, asked.codebook, asked.backend, asked.reference
     if contract.machine is not None:
@@ -121,7 +121,7 @@ _CHANGES: Final = (1, 1, 2)
 
 
 def takes_files(contract: Contract) -> bool:
-    """Whether an operator keeps files and is no part of a machine, whose operations are fuzzed together."""
+    """Whether an operator works on files and is no part of a machine; a machine is fuzzed as a whole."""
     return contract.purity == "io" and contract.machine is None
 
 
@@ -164,7 +164,7 @@ class _Hand:
         self.known = {printed(native) for native in natives}
 
     def example(self, random: Random) -> Example | None:
-        """A case with one of its calls changed; None where there is no case, or no change that may be asked."""
+        """A case with one of its calls changed; None if there is no case, or no change that may be asked is found."""
         for _ in range(_TRIES if self.places else 0):
             case, k = random.choice(self.places)
             step = case.steps[k]
@@ -181,7 +181,7 @@ class _Hand:
         return None
 
     def _is_whole(self, step: Any) -> bool:
-        """Whether a step is a call of the operator whose inputs, places apart, are written in it."""
+        """Whether a step is a call of the operator whose inputs, except its roots, are written in the step."""
         if not isinstance(step, CallStep) or step.operator != self.contract.operator:
             return False
         wire = {name: value for name, value in step.inputs.items() if name not in self._roots(step)}
@@ -202,7 +202,7 @@ class _Hand:
 
 _RUNS: Final = 4  # of one operator
 _MOST_IN_A_RUN: Final = 64  # of one run
-_MOST_CHANGES: Final = 20  # changes of the inputs until one is let through
+_MOST_CHANGES: Final = 20  # changes of the inputs until no guard refuses them
 
 
 def long_runs(cases: Sequence[Case]) -> list[Accumulation]:

@@ -1,4 +1,4 @@
-"""Laws with new parameters: an instance is drawn, and asked of the backend where it is true of the reference."""
+"""Laws with new parameters: the backend must fulfil each drawn instance that the reference fulfils."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from conformance.trial.client import TOO_SLOW, Client
 from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
 
 _INSTANCES: Final = 2  # of each law
-_TRIES: Final = 12  # draws until there are so many that no guard refuses and the reference fulfils
+_TRIES: Final = 12  # draws, until enough instances are found that the reference fulfils
 _BEYOND: Final = 500  # how far the number of a counted thing goes beyond the listed ones
 
 
 def fuzz_laws(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     """Try every law of an operator with parameters drawn from the seed; the result and the figures by law.
 
-    A law may not be true of every combination of parameters, so that the reference is asked first.
+    A law need not be true of every combination of parameters, so the reference is asked first.
     """
     counted: dict[str, int] = {}
     check, backend, reference = asked.check, asked.backend, asked.reference
@@ -58,7 +58,7 @@ def _figures(counted: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _broken(check: Check, law: Law, instance: Instance, client: Client) -> Result | None:
-    """What is wrong with a backend's answers in one instance, None where the law is true of them."""
+    """The failure of a backend in one instance of a law; None if its answers fulfil the law."""
 
     def talk() -> Talk[Result]:
         try:
@@ -75,20 +75,20 @@ def _broken(check: Check, law: Law, instance: Instance, client: Client) -> Resul
 
 
 def drawn_instances(law: Law, use: LawUse, tools: Tools, random: Random) -> Iterator[Instance]:
-    """Instances that no run without this state of `random` has, no two alike; as many as there are to be tried."""
+    """Drawn instances, all different and none of them listed by the contract; at most `_TRIES`."""
     known = {instance.slug for instance in law.instances(tools, use)}
     for _ in range(_TRIES):
         chosen = _draw_parameters(axes(use, law.defaults), law, random)
         made = list(law.instances(tools, replace(use, over=chosen)))
         new = [instance for instance in made if instance.slug not in known]
         if new:
-            # Of a counted thing the last one is the drawn one; of other parameters there is one instance.
+            # A counted parameter makes many instances, and the last is the drawn one; other parameters make one.
             known.add(new[-1].slug)
             yield new[-1]
 
 
 def _draw_parameters(chosen: Axes, law: Law, random: Random) -> dict[str, list[Any]]:
-    """One value of every parameter; all values of one that an instance takes as a whole, each drawn."""
+    """One drawn value for each parameter; if an instance takes all values of a parameter, each of them is drawn."""
     split = law.split if isinstance(law.split, Split) else Split()
     drawn: dict[str, list[Any]] = {}
     for name, values in chosen.items():
@@ -102,7 +102,7 @@ def _draw_parameters(chosen: Axes, law: Law, random: Random) -> dict[str, list[A
 
 
 def _value(values: Sequence[Any], random: Random) -> Any:
-    """A number within the listed ones, or up to the only one; of everything else a listed one."""
+    """A number between the listed ones, or from half the only one up to it; for other types, a listed value."""
     if any(type(value) is not int for value in values):
         return random.choice(list(values))
     low, high = min(values), max(values)

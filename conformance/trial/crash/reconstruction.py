@@ -319,7 +319,7 @@ class _Run:
         self.did(Link(new.folder, new.name, inode), f"link {old.path} as {new.path}")
 
     def pair(self, event: Event) -> tuple[_Place, _Place] | None:
-        """The two places of a rename or link, None where both are outside the tree."""
+        """The two places of a rename or link; None if both are outside the tree."""
         paths = self.paths(event)
         old, new = (self.at(path) for path in paths)
         if old is None and new is None:

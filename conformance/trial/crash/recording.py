@@ -1,4 +1,4 @@
-"""One real run of a backend under strace: what it did to the tree, and the tree after every answer."""
+"""One real run of a backend under strace: the operations on the tree, and the tree after every answer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RecordingSetup:
     questioner: WorkloadClient
     workload: CrashWorkload
     progress: Progress
-    stand_in: StandIn | None = None  # for what the backend does not declare
+    stand_in: StandIn | None = None  # answers the calls that the backend does not declare
     declared: frozenset[str] | None = None
 
     def driver(self, command: BackendCommand | None = None) -> Driver:
@@ -81,7 +81,7 @@ class RecordingSetup:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedRun:
-    """What is left of a run in which strace injected a failure: the tree, and the answers that came."""
+    """The tree and the answers that a run left in which strace injected a failure."""
 
     volume: DiskImage
     answers: tuple[Answer, ...]

@@ -1,8 +1,8 @@
-"""Recovery from the trees that a crash left: what a backend reads then, and what a second crash does to it.
+"""Recovery from the trees that a crash left: what a backend reads there, and what a second crash does to the recovery.
 
 Writes that a killed workload did not make durable are still in the page cache when recovery begins. A power loss during
 or after recovery loses them, unless recovery makes them durable. A newly written tree would be durable as a whole, so
-the workload and the recovery behind it count as one run.
+the workload and the recovery after it count as one run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from conformance.trial.crash.workload import Answer, AnswerKind, CrashWorkload, 
 
 @dataclass(frozen=True)
 class CombinedTrace:
-    """The operations before a kill and those of the recovery behind it; `killed` is how many are before it."""
+    """The operations before a kill and those of the recovery after it; `killed` is the number before the kill."""
 
     traced: tuple[TracedOperation, ...]
     killed: int
@@ -44,7 +44,7 @@ class CombinedTrace:
     def states(self, models: Sequence[CrashModel]) -> list[CrashState]:
         """The states of a power loss during or after recovery in which something done before the kill is gone.
 
-        Those after the most of recovery come first.
+        The latest crash points come first.
         """
         every = crash_states(self.replay, models, start=self.killed + 1)
         found = [state for state in every if any(one < self.killed for one in (*state.lost, *(state.torn or ())[:1]))]
@@ -52,14 +52,14 @@ class CombinedTrace:
 
 
 def is_kill(state: CrashState) -> bool:
-    """Whether a crash left everything that was done."""
+    """Whether a crash lost nothing, as when the process is killed."""
     return not state.lost and state.torn is None
 
 
 def inherited(outer: Recording, state: CrashState, recovery: Recording) -> CombinedTrace:
     """The run that was killed in a state, and the recovery from it.
 
-    The recording of the recovery numbers the inodes anew; a path that both trees have tells which is which.
+    The recording of the recovery numbers the inodes anew; the paths that both trees have match the two numberings.
     """
     known = dict(outer.replay.without_loss(state.at).paths())
     numbers = {TOP: TOP} | {inode: known[path] for path, inode in recovery.initial.paths()}
@@ -79,7 +79,7 @@ MOST_INHERITED: Final = 400  # states of one recovery in which something done be
 
 
 def examine(setup: RecordingSetup, makers: Sequence[Maker], what: str) -> list[TreeAnswers]:
-    """The reading of every tree, in their order; a backend that is lost on a tree has not recovered it.
+    """The reading of every tree, in the order of `makers`; a backend that is lost on a tree has not recovered it.
 
     A tree is made when its turn comes and removed when it has been read, so that only a few exist at a time.
     """
@@ -169,8 +169,8 @@ def interrupt_recoveries(
 ) -> Interruption:
     """Interrupt one recovery of every class: at most `most` classes, and `each` states of one recovery.
 
-    A recovery after a kill is interrupted by power losses as well, which take what the killed run did not make
-    durable: at most MOST_INHERITED such states of each.
+    A recovery after a kill is also interrupted by power losses that take what the killed run did not make durable:
+    at most MOST_INHERITED such states of each recovery.
     """
     found = Interruption()
     workload, progress = setup.workload, setup.progress
@@ -206,7 +206,7 @@ def interrupt_recoveries(
     for (state, run, one), reading in zip(after_kills, readings, strict=True):
         promised = any(step.acknowledged for step in workload.recover[: one.answers - state.answers])
         if promised:
-            # What recovery has answered stays so.
+            # What recovery has acknowledged must not change.
             judgement = judge(reading, workload.reads, [outer.readings[state.digest].answers], 0, 0)
         else:
             judgement = judged(reading, state.answers)
@@ -225,7 +225,7 @@ def _representatives(outer: RecoveredStates, recovers: bool) -> list[CrashState]
     for state in sorted(outer.states, key=lambda one: (not outer.readings[one.digest].changed, one.model, one.at)):
         reading = outer.readings[state.digest]
         if not (reading.changed or recovers):
-            continue  # reading alone, without a trace: nothing to interrupt
+            continue  # the recovery only read: nothing to interrupt
         names = tuple(path for path, _ in state.volume(outer.recording.replay).paths())
         classes.setdefault((*names, repr(reading.recovered), repr(reading.answers)), state)
     return list(classes.values())

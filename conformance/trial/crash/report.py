@@ -16,10 +16,10 @@ class Damage(StrEnum):
     """What a crash did to the data of a workload; the worst that the reads show."""
 
     NONE = "ok"
-    LOST = "LOST"  # something acknowledged is not there
-    STALE = "STALE"  # something older than what was acknowledged is there
-    TORN = "TORN"  # what is there was never written, cannot be read, or recovery refuses or fails
-    MIXED = "MIXED"  # parts of two versions are there together
+    LOST = "LOST"  # acknowledged data is missing
+    STALE = "STALE"  # the data is older than what was acknowledged
+    TORN = "TORN"  # the data was never written or cannot be read, or recovery refuses or fails
+    MIXED = "MIXED"  # the data has parts of two versions
     NOT_IDEMPOTENT = "NOT_IDEMPOTENT"  # a second recovery finds or leaves something else
 
 
@@ -49,7 +49,7 @@ UNDAMAGED = ExplainedDamage(Damage.NONE)
 def judge(
     reading: TreeAnswers, names: Sequence[str], versions: Sequence[Answers], floor: int, ceiling: int
 ) -> ExplainedDamage:
-    """The judgement on a reading where every version from `floor` to `ceiling` is right.
+    """The judgement on a reading for which every version from `floor` to `ceiling` is right.
 
     `names` are those of the reads, `versions` what they answered after 0, 1, 2, ... uninterrupted steps.
     """
@@ -79,7 +79,7 @@ def _wrong(
 
 
 def _answer_text(answer: Answer, wanted: Sequence[Answer]) -> str:
-    """An answer and what would be right; of two results only the first part in which the likest one differs."""
+    """An answer and the right one; of two results, only the first difference from the most similar right one."""
     results = [dict(_leaves(one.value)) for one in wanted if one.kind is AnswerKind.RESULT]
     if answer.kind is not AnswerKind.RESULT or not results:
         return f"{answer}; right is {' or '.join(dict.fromkeys(map(str, wanted)))}"
@@ -181,7 +181,7 @@ class CrashReport:
     operations: Sequence[TracedOperation]
     answers: tuple[str, ...]  # the steps, in the order in which they were answered
     states: Mapping[CrashModel, StateCounts]
-    recoveries: int  # recoveries that were interrupted in their turn, one for each class of states
+    recoveries: int  # recoveries that were interrupted too, one for each class of states
     recovery_states: Mapping[CrashModel, StateCounts]
     bad: tuple[BadState, ...]
     full: bool  # whether every state and every class of recoveries was tried
@@ -194,14 +194,14 @@ class CrashReport:
 
     @property
     def strongest_model(self) -> CrashModel | None:
-        """The strongest model without a bad state among those tried; None where a kill already has one."""
+        """The strongest model without a bad state among those tried; None if even `kill` has one."""
         worst = min((bad.model for bad in self.bad), default=None)
         clean = [model for model in self.states if worst is None or model < worst]
         return max(clean, default=None)
 
     @property
     def level(self) -> str:
-        """The level that a complete test states: none, kill, ext4 or posix; nothing where it was not complete."""
+        """The level that a complete test states: none, kill, ext4 or posix; empty if the test was not complete."""
         if not self.complete:
             return ""
         return "none" if self.strongest_model is None else str(self.strongest_model)

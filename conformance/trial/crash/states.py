@@ -49,7 +49,7 @@ class CrashPoint:
 
 
 def crash_points(operations: Sequence[Operation], model: CrashModel) -> Iterator[CrashPoint]:
-    """Every place where a crash can happen, with the operations before it that the model does not promise to keep."""
+    """Every point where a crash can happen, with the earlier operations that the model does not promise to keep."""
     pending: list[int] = []
     answers = 0
     yield CrashPoint(0, (), 0)
@@ -175,7 +175,7 @@ SECTOR: Final = 512  # bytes that a disk writes whole
 
 
 class StatePriority(IntEnum):
-    """The order in which states are tried, where not all of them are."""
+    """The order in which states are tried if not all of them are."""
 
     PREFIX = 0
     ALL_BUT_ONE = 1
@@ -185,7 +185,7 @@ class StatePriority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CrashState:
-    """One tree that a crash can leave: the crash point, what of it was lost, where the last write was cut."""
+    """One tree that a crash can leave: the crash point, the lost operations, and the cut in the last write."""
 
     model: CrashModel  # the weakest model that has this state
     tier: StatePriority

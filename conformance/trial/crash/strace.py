@@ -44,7 +44,7 @@ class Event:
     arguments: tuple[bytes, ...]
     result: int
     path: str  # of the descriptor that it answered
-    ordinal: int  # how many calls of this name the process had begun by then, this one included
+    ordinal: int  # how many calls of this name the process had begun, including this one
     begun: bool = False  # a birth, not finished yet
 
     def descriptor(self, index: int) -> FileDescriptor:
@@ -74,7 +74,7 @@ class Event:
 
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Every finished call in the order in which they ended, and every birth also where it begins."""
+    """Every finished call in the order of their ends; a birth is also given when it begins."""
     begun: dict[int, tuple[bytes, int]] = {}
     counts: dict[tuple[int, bytes], int] = {}
     for line in lines:
@@ -98,7 +98,7 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
 
 
 def split(arguments: bytes) -> tuple[bytes, ...]:
-    """Arguments parted at their commas; those inside brackets do not count."""
+    """Arguments split at their commas; commas inside brackets do not count."""
     if not any(bracket in arguments for bracket in (b"[", b"{", b"(")):
         return tuple(arguments.split(b", "))
     parts, depth, start = [], 0, 0
@@ -143,7 +143,7 @@ class Injection:
 
 
 def require_tracing() -> str:
-    """The path of strace; raises NotRun where it is missing or may not trace."""
+    """The path of strace; raises NotRun if it is missing or may not trace."""
     strace = shutil.which("strace")
     if strace is None:
         raise NotRun("strace not found")

@@ -150,7 +150,7 @@ def order_sweep(workload: CrashWorkload, recording: Recording) -> SweepResult:
 def _named_early(
     traced: Sequence[TracedOperation], at: int, named: Rename | Link, pending: Sequence[int], names: _Names
 ) -> Iterator[str]:
-    """The operations on what is named that are not durable before it has the name."""
+    """The operations on a named file that are not durable when it gets the name."""
     for k in pending:
         operation = traced[k].operation
         if names.keeps(operation) and names.is_within(operation, named.inode):

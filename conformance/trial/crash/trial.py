@@ -71,8 +71,8 @@ def try_workload(
 ) -> CrashReport:
     """Test one backend with one workload.
 
-    Raises BackendNotFound, NotRun where nothing can be traced, Untraceable where the run cannot be modelled, and
-    BrokenWorkload where it fails without any crash.
+    Raises BackendNotFound, NotRun if nothing can be traced, Untraceable if the run cannot be modelled, and
+    BrokenWorkload if the workload fails without any crash.
     """
     strace = require_tracing()
     command = resolve(options.backend, codebook.suite, options.wire)
@@ -91,7 +91,7 @@ def try_workload(
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
     """The operators that a backend declares.
 
-    Raises BackendNotFound, NotRun where its command ends before it reads anything, and BrokenWorkload where it says no
+    Raises BackendNotFound, NotRun if its command ends before it reads anything, and BrokenWorkload if it says no
     valid hello.
     """
     command = resolve(options.backend, codebook.suite, options.wire)
@@ -116,7 +116,7 @@ class _Test:
         setup.progress.stage("recording", 1)
         initial = self.initial()
         if {"kill", "error"} & set(options.sweeps):
-            # What a first run leaves behind for later ones, such as compiled modules, would move every call's ordinal.
+            # A first run writes compiled modules and the like, so its calls have other ordinals than later runs.
             record(setup, initial, workload.steps, "rehearsal")
         recording = record(setup, initial, workload.steps)
         setup.progress.step()
@@ -248,7 +248,7 @@ def workloads(library: Library, codebook: Codebook) -> tuple[CrashWorkload, ...]
 
 
 def crash_check(plan: CrashWorkload) -> Check:
-    """The check that a workload is."""
+    """The check for a workload."""
     operator, _, name = plan.id.partition("%")
     return Check(plan.id, Kind.CRASH, operator, name, plan.why, plan.requirements, plan.rulings)
 

@@ -28,7 +28,7 @@ from conformance.vectors.temp_roots import fault_of
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStep:
-    """One call; `absent` lists the answers that mean that nothing is there.
+    """One call; `absent` lists the answers that mean that the data does not exist.
 
     A text is a failure code; a map gives fields of a result or of a failure record by path.
     """
@@ -178,7 +178,7 @@ class _Builder:
         )
 
     def require_answer(self, text: str, earlier: Mapping[str, str], place: YamlPlace) -> None:
-        """Refuse a use of what no earlier step of the same list answers."""
+        """Refuse a reference to an answer that no earlier step of the same list gives."""
         step, _, output = text.partition(".")
         if not earlier.get(step) or not output:
             known = ", ".join(earlier) or "none"
@@ -278,7 +278,7 @@ class WorkloadClient:
         return self.answer(step, outcome)
 
     def answer(self, step: WorkloadStep, outcome: Any) -> Answer:
-        """An outcome read by its contract; ABSENT where it is one of those that mean that nothing is there."""
+        """An outcome read by its contract; ABSENT if the step lists it among the `absent` answers."""
         observed = observe(outcome, step.operator, self.codebook, self.dialect)
         if isinstance(observed, ObservedResult):
             said = Answer(AnswerKind.RESULT, observed.fields)

@@ -26,7 +26,7 @@ class Fuzzing:
 
 
 def fuzzings_of(contract: Contract, cases: Sequence[Case]) -> tuple[Fuzzing, ...]:
-    """How a contract is fuzzed: by calls where it is pure or a machine as a whole, by files where it keeps any."""
+    """The ways to fuzz a contract: by calls if it is pure or a whole machine, by files if its cases have files."""
     found = []
     if contract.purity == "pure" or contract.own_machine is not None:
         found.append(Fuzzing(fuzz_check(contract), contract, fuzz_operator, contract.operator))

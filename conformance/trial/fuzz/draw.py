@@ -36,8 +36,8 @@ OPENING, DEGENERATE, GROWN, DRAWN = "opening", "degenerate", "grown", "drawn"  #
 _SUCCEEDING: Final = 0.7  # of the drawn calls, at least
 _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
-_GENERATED: Final = 0.5  # share of the accepted calls that start from a made input, where there is a generator
-_AS_GENERATED: Final = 0.6  # share of the made inputs that are asked as they are
+_GENERATED: Final = 0.5  # share of the accepted calls that start from a generated input, if there is a generator
+_AS_GENERATED: Final = 0.6  # share of the generated inputs that are asked unchanged
 _MOST_DEGENERATE: Final = 600  # calls
 _MOST_RELATED: Final = 150
 _MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
@@ -48,8 +48,8 @@ _MOST_VERSIONS: Final = 150
 
 @dataclass(frozen=True, slots=True)
 class DrawnCall:
-    """One call: its inputs, the guard that refuses them (ACCEPTED for none), and why it is asked; the choices of a
-    generator that made them."""
+    """One call: its inputs, the guard that refuses them (ACCEPTED for none), why it is asked, and the choices of the
+    generator if one made the inputs."""
 
     side: str
     native: Native = field(repr=False)
@@ -60,11 +60,11 @@ class DrawnCall:
 def drawn_calls(
     forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: InputLimits | None = None
 ) -> tuple[DrawnCall, ...]:
-    """The calls, no two alike: the smallest example of every side, degenerate values leaf by leaf, numbers that meet
-    far up or in fewer bits, versions, then `wanted` drawn. The calls with one large leaf come last, so that a mistake
-    that small calls show is found in one of them.
+    """The calls, all different: the smallest example of every side, degenerate values leaf by leaf, large numbers that
+    are nearly equal, numbers that fewer bits make equal, versions, then `wanted` drawn calls. Calls with one large leaf
+    come last, so that a small call shows a mistake first.
 
-    The drawn ones are no frozen calls. Fewer are drawn where the contract has no more.
+    No drawn call is a frozen call. There are fewer than `wanted` if no more are found.
     """
     hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.versions()]
@@ -73,7 +73,7 @@ def drawn_calls(
 
 
 def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[DrawnCall, ...]:
-    """Drawn calls alone, which cost a fifth of all: those behind the listed ones may differ in a few."""
+    """The drawn calls alone, at a fifth of the cost; a few may differ from those that `drawn_calls` draws."""
     return tuple(_CallDrawer(forms, seeds, Random(number), InputLimits(forms.contract)).drawn(wanted))  # noqa: S311
 
 
@@ -85,7 +85,7 @@ class _CallDrawer:
         self.bounds, self.generator = bounds, generator_of(forms.contract, forms.suite)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
         self.known = {printed(native) for native in seeds.all}
-        # Where the examples that a guard refuses are cheap, what is drawn there is to be cheap as well.
+        # If all examples that a guard refuses are cheap, the calls drawn for it must be cheap too.
         self.cheap = {
             side
             for side, natives in seeds.by_side.items()
@@ -102,7 +102,7 @@ class _CallDrawer:
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
 
     def related(self) -> Iterator[DrawnCall]:
-        """Equal large numbers at leaves that a guard compares; other leaves get no more than degenerate values."""
+        """Large numbers at two leaves that a guard compares, or at three leaves if no guard refuses them."""
         found: list[DrawnCall] = []
         for natives in pair_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ())):
             calls = [call for native in natives if (call := self.call(native, DEGENERATE)) is not None]
@@ -116,13 +116,13 @@ class _CallDrawer:
         yield from islice((call for call in further if call is not None and call.side == ACCEPTED), _MOST_MOVED)
 
     def neighbours(self) -> Iterator[DrawnCall]:
-        """Two numbers of one leaf that fewer bits make one, where no guard refuses them."""
+        """Accepted calls with two numbers at one leaf that become equal in fewer bits."""
         natives = neighbours(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
 
     def versions(self) -> Iterator[DrawnCall]:
-        """Versions beside those that are registered."""
+        """Calls with the known versions and versions a little above or below them."""
         natives = versions(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_VERSIONS)
@@ -132,7 +132,7 @@ class _CallDrawer:
         calls = (self.call(native, GROWN) for native in natives)
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
         if self.generator is not None and self.generator.grown is not None:
-            # A state of its own: what is drawn stays the same.
+            # A separate Random, so that the drawn calls do not depend on these.
             natives = self.generator.grown(Random(self.contract.operator))  # noqa: S311
             yield from filter(None, (self.call(native, GROWN) for native in natives))
 
@@ -143,7 +143,7 @@ class _CallDrawer:
         found = list(self.accepted(wanted - refused, near))
         self.random.shuffle(near)
         for k in range(min(refused, len(found)) if found else refused):
-            # A third of them are calls whose seed was let through: one change away from a guard.
+            # Every third one comes from `near`: it was meant to be accepted, so it is close to a guard.
             call = near.pop() if near and k % 3 == 2 else self.refused(guards[(k - k // 3) % len(guards)])
             if call is not None:
                 found.append(call)
@@ -152,7 +152,7 @@ class _CallDrawer:
         yield from found
 
     def accepted(self, wanted: int, near: list[DrawnCall]) -> Iterator[DrawnCall]:
-        """Calls that no guard refuses; those that one does although their seed was let through are added to `near`."""
+        """Calls that no guard refuses; a candidate that a guard does refuse is added to `near`."""
         natives = self.seeds.by_side.get(ACCEPTED, ())
         if not natives and self.generator is None:
             return
@@ -172,13 +172,13 @@ class _CallDrawer:
                     near.append(call)
 
     def generated(self, random: Random) -> Native:
-        """What the contract's generator makes, or that with changes."""
+        """An input from the contract's generator, sometimes changed."""
         assert self.generator is not None
         native = self.generator.make(random)
         return native if random.random() < _AS_GENERATED else self.changed(native, random)
 
     def refused(self, guard: str) -> DrawnCall | None:
-        """A call that this guard refuses: an example of it, changed, or with a second fault of another example."""
+        """A call that this guard refuses: an example of the guard, changed or with a part of another example."""
         natives = self.seeds.by_side[guard]
         for _ in range(_TRIES):
             start = self.random.choice(natives)
@@ -193,7 +193,7 @@ class _CallDrawer:
         return native
 
     def crossed(self, native: Native) -> Native:
-        """An input with one part of another example, that of another guard where there is one."""
+        """An input with one part of an example from any side; a changed input if no part differs."""
         other = self.random.choice(self.seeds.by_side[self.random.choice(list(self.seeds.by_side))])
         apart = [place for place in self.words.inside.all(other) if place.is_there and _differs(native, place)]
         if not apart:
@@ -203,7 +203,7 @@ class _CallDrawer:
         return crossed
 
     def call(self, native: Native, why: str, choices: Callable[[], RecordedChoices] | None = None) -> DrawnCall | None:
-        """The call with these inputs, None where it was drawn before, is frozen, or is not to be asked."""
+        """The call with these inputs; None if it was drawn before, is frozen, or must not be asked."""
         told = printed(native)
         if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
             return None
@@ -215,7 +215,7 @@ class _CallDrawer:
 
 
 def _differs(native: Native, place: Place) -> bool:
-    """Whether the input has another value at a place of another input, in a holder that it has as well."""
+    """Whether an input has the container of a place of another input, but a different value at the place."""
     try:
         at(native, place.path[:-1])
         return printed(at(native, place.path)) != printed(place.value)

@@ -18,7 +18,7 @@ _SWAPPED: Final = ".swapped-by-the-harness"
 
 
 def drawn_edit(random: Random, root: str, files: Sizes, fixed: Sizes, formats: Mapping[str, FileFormat]) -> Edit:
-    """One edit of the files of a root, some of which must be there; only `fixed` ones are edited byte by byte."""
+    """One edit of the files of a root, which must have files; only `fixed` ones are edited byte by byte."""
     found = [(name, place) for name, form in sorted(formats.items()) for place in places_of(form, files)]
     if found and random.random() < 0.4:
         name, place = random.choice(found)
@@ -57,7 +57,7 @@ _FIXED: Final = "(bytes that no backend chooses)"
 def file_is_exposed(edits: Iterable[Edit], free: Iterable[str], decode: Mapping[str, str]) -> bool:
     """Whether a file whose bytes a backend may choose gets a name under which its bytes would be compared.
 
-    So it is under a name that has no codec, and under one that has another codec than the file.
+    That is a name without a codec, or a name whose codec is not that of the file.
     """
 
     def codec(path: str) -> str | None:
@@ -110,7 +110,7 @@ def _swap(random: Random, root: str, files: Sizes) -> Edit:
 
 
 def _link(random: Random, root: str, files: Sizes) -> Edit:
-    """A file replaced by a link to its very content, or a link beside it."""
+    """A file replaced by a link to its own content, or a link beside it."""
     path = random.choice(sorted(files))
     symbolic = random.random() < 0.7
     if random.random() < 0.5:

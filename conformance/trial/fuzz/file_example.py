@@ -38,7 +38,7 @@ class ExampleFiles:
 
 @dataclass(slots=True)
 class Snapshots:
-    """The regular files of every root before each call of a walk, and all paths behind it, by the call's step.
+    """The regular files of every root before each call of a walk, and all paths after it, by the call's step.
 
     Of small files it has the content and, where they have one of the `formats`, the items, as they were before the
     first call that found them; both by root.
@@ -53,7 +53,7 @@ class Snapshots:
     formed: dict[str, dict[tuple[str, str], ExampleFiles]] = field(default_factory=dict)
 
     def before(self, stage: ConversationContext, step: CallStep) -> None:
-        """Note what is there before a call."""
+        """Note the files before a call."""
         found = self.before_calls[step.name] = {
             name: {
                 path.relative_to(root).as_posix(): path.stat().st_size
@@ -82,12 +82,12 @@ class Snapshots:
                 formed.setdefault((form.name, place), ExampleFiles(form, place, paths, found.items))
 
     def note(self, walked: Transcript) -> None:
-        """Note what the calls of the walk were answered."""
+        """Note the answers to the calls of the walk."""
         self.answers |= {one.step: repr(comparable_answer(one.observed)) for one in walked.exchanges}
         self.succeeded |= {one.step for one in walked.exchanges if isinstance(one.observed, ObservedResult)}
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
-        """Note what is there behind a call."""
+        """Note the paths after a call."""
         self.after_calls[step.name] = {
             name: frozenset(path.relative_to(root).as_posix() for path in root.rglob("*"))
             for name in stage.roots.names
@@ -97,7 +97,7 @@ class Snapshots:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Steps before the edits, the edits, and what comes behind; `kept` is the case that it was made of."""
+    """Steps before the edits, the edits, and the steps after them; `kept` is the id of the case it was made from."""
 
     before: tuple[AnyStep, ...]
     edits: tuple[Edit, ...]
@@ -168,7 +168,7 @@ def is_large(case: Case) -> bool:
 
 
 def is_left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:
-    """Whether a call has left what the contract leaves open: an edit behind it may make that count."""
+    """Whether an earlier call may have left files that the contract leaves open; a later edit may make them matter."""
     asked = any(isinstance(step, CallStep) and contract.owns(step.operator) for step in before)
     return bool(contract.fuzz_loose) and asked
 

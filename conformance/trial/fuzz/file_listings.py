@@ -209,7 +209,7 @@ def limits_in_words(doc: str) -> Iterator[tuple[int, str]]:
 
 
 def inputs_at_limits(type_: Struct, inputs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The inputs of a call with each text that has a told limit as long as it allows, and one and twice as long.
+    """The inputs of a call with each text whose description has a limit, at lengths around it in letters and bytes.
 
     Letters of one, two and four bytes show whether a backend counts bytes, letters or UTF-16 units.
     """
@@ -219,7 +219,7 @@ def inputs_at_limits(type_: Struct, inputs: Mapping[str, Any]) -> Iterator[dict[
         for most, unit in limits_in_words(member.doc):
             for letter in _LETTERS:
                 width = len(letter.encode()) if unit == "bytes" else 1
-                # The first of the longer ones is right for who counts letters or UTF-16 units in place of bytes.
+                # A backend that counts letters or UTF-16 units instead of bytes accepts a text that is too long.
                 for count in dict.fromkeys((most // width, most // width + 1, most // 2 + 1, most)):
                     short = most - count * width if count == most // width else 0
                     yield {**inputs, member.name: letter * count + "a" * short}

@@ -50,7 +50,7 @@ class ReferenceProbe:
     _in_a_row: Counter[str] = field(default_factory=Counter)
 
     def effect(self, example: Example, seen: Snapshots) -> EditEffect:
-        """What is answered otherwise than in the case that an example was made of."""
+        """The answers that differ from those of the case that the example was made from."""
         walked = self.reference.walk(example.steps)
         made = walked.exchanges if isinstance(walked, Transcript) else ()
         told = [(one, repr(comparable_answer(one.observed))) for one in made if one.step in seen.answers]
@@ -59,9 +59,9 @@ class ReferenceProbe:
         return EditEffect(tuple((one.step, text) for one, text in other), refuses)
 
     def reads(self, kind: str, operator: str, empty: Example, base: Base) -> bool:
-        """Whether a kind of file is read in a case, told by an example in which it is `empty`.
+        """Whether a case reads a kind of file: the `empty` example changes an answer.
 
-        It is not tried again where the operation did not read one in several cases.
+        False without a question if the operation read no such file in several cases.
         """
         unread = self._unread.setdefault((kind, operator), set())
         if len(unread) >= _MOST_UNREAD or self._in_a_row[operator] >= _MOST_IN_A_ROW:

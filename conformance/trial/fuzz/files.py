@@ -43,21 +43,21 @@ EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twi
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
 _BASES: Final = 24  # frozen cases that trees are taken from
 _MOST_EDITS: Final = 3
-_MOST: Final = 300  # examples that are asked to make one small
-_LEAST_ASKED: Final = 0.5  # share of examples in which the operator was asked behind the edits
-_BEFORE: Final = "before-the-edits"  # the step of a call that is made again behind the edits
+_MOST: Final = 300  # examples that are asked while one is made small
+_LEAST_ASKED: Final = 0.5  # share of examples in which the operator is asked after the edits
+_BEFORE: Final = "before-the-edits"  # the name of a step whose call is made again after the edits
 _MADE_BEFORE: Final = 0.3  # share of examples with such a call
-_RENAMED: Final = 0.2  # share of examples in which a file that a call names has another name, there and in the call
+_RENAMED: Final = 0.2  # share of examples in which a file that a call names is renamed, on disk and in the call
 WHY: Final = "Answers and files equal the reference's after valid files were edited."
 
 
 def files_check(contract: Contract) -> Check:
-    """The check that fuzzing the files of one operator, or of one machine, is."""
+    """The check for the fuzzing of the files of one operator or one machine."""
     return Check(f"{contract.operator}?files", Kind.FUZZ, contract.operator, "files", WHY, (), ())
 
 
 def keeps_files(contract: Contract, cases: Sequence[Case]) -> bool:
-    """Whether there are trees to edit."""
+    """Whether the operator or machine works on files, and some case has a tree to edit."""
     own = contract.own_machine is not None or (contract.purity == "io" and contract.machine is None)
     return own and bool(_bases(cases))
 
@@ -74,8 +74,8 @@ def fuzz_files(
 ) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz the files of one operator; the result and the figures for the record.
 
-    The same seed gives the same edits; without one the operator's name is the seed. The first difference from a
-    reference that is not `trusted` is enough.
+    The same seed gives the same edits; without a seed, the operator's name is used. If the reference is not `trusted`,
+    the first difference is not made small.
     """
     search = FileSearch(contract, backend, reference, codebook, trusted, files_check(contract))
     bases = [(case, Snapshots(formats=codebook.formats)) for case in _bases(cases)]
@@ -122,19 +122,19 @@ def _bases(cases: Sequence[Case]) -> list[Case]:
 
 
 def _may_hold_files(case: Case) -> bool:
-    """Whether files may be there before a call: it is not the first step of the case, and a root is used."""
+    """Whether there may be files before a call: the case uses a root, and the call is not its first step."""
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
 
 
 def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
-    """A case with edits before one of its calls, behind which there are files; None where it has no such call."""
+    """A case with edits before one of its calls that finds files; None if no call fits or an edit is not allowed."""
     steps = with_harness_reads(case.steps, contract.fuzz_decode)
     places = [one for one in places_asked(contract, steps, seen) if not is_left_open(contract, steps[: one[0]])]
     if not places:
         return None
     k, step, root, files = random.choice(places)
     put = {one.subject for one in steps[:k] if isinstance(one, FileStep) and one.action == "put"}
-    # A place in bytes that a backend may choose means something else in every backend's file.
+    # If a backend may choose the bytes of a file, the same offset means something else in each backend's file.
     fixed = {
         path: size
         for path, size in files.items()
@@ -148,7 +148,7 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     before: tuple[AnyStep, ...] = steps[:k]
     behind: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
-        # An answer from memory is about the files as they were. What a call may leave open differs behind it.
+        # This finds a backend that answers from memory. Not with `fuzz_loose`: what such a call leaves may differ.
         before = (*before, QuestionCall(_BEFORE, step.operator, step.inputs))
     if random.random() < _RENAMED and (named := sorted(path for path in files if names(step.inputs, path))):
         path = random.choice(named)
@@ -167,7 +167,7 @@ def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
-    """Files that a generator makes, sometimes in place of others that the operator was asked about."""
+    """Files that a generator makes; sometimes the operator is asked about other files first."""
     example = _of_files(contract, codebook, generator, generator.make(random))
     if random.random() >= _MADE_BEFORE:
         return example
@@ -177,7 +177,7 @@ def _generated(contract: Contract, codebook: Codebook, generator: Generator, ran
 
 
 def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made: Native) -> Example:
-    """Whole files and one call."""
+    """An example that writes the made files and then makes one call."""
     root = made["inputs"]["root"]
     edits = tuple((FileStep("put", {"root": root, **body}),) for body in made["put"])
     wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))
@@ -187,7 +187,7 @@ def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made
     return Example((), edits, behind, generator.name)
 
 
-Asking = tuple[Example, Callable[[], RecordedChoices] | None]  # an example, and how it is drawn again, but smaller
+Asking = tuple[Example, Callable[[], RecordedChoices] | None]  # an example, and its choices if a generator made it
 
 
 class FileSearch:
@@ -204,7 +204,7 @@ class FileSearch:
         self.found: Result | None = None
 
     def try_all(self, asked: Iterable[Asking]) -> None:
-        """Ask both several examples at a time, until one is answered wrongly; those behind it do not count."""
+        """Ask both sides several examples at a time, until one is answered wrongly; later ones do not count."""
         walks = walked_by_both(asked, lambda one: one[0].steps, self.reference, self.backend)
         while self.found is None and (walk := next(walks, None)) is not None:
             (example, choices), walked = walk
@@ -213,12 +213,12 @@ class FileSearch:
     def try_one(
         self, example: Example, choices: Callable[[], RecordedChoices] | None = None, walked: Walked | None = None
     ) -> None:
-        """Ask both, compare, count; what is answered wrongly is made small."""
+        """Ask both sides, compare and count; make a wrongly answered example small."""
         self.edits.update(edit[0].action if len(edit) < 3 else "swap" for edit in example.edits)
         self.counts["examples"] += 1
         found = self.judge(example, counted=True, walked=walked)
         if found is not None and found.verdict is Verdict.FAIL and walked is not None:
-            # With no other beside it, so that its trace shows the mistake.
+            # Asked again alone, so that its own trace shows the mistake.
             found = self.judge(example) or replace(found, message=SEEN_ONCE)
         if found is None:
             return
@@ -234,7 +234,7 @@ class FileSearch:
         self.found = replace(found, details={"case": example.kept, "trace": example.trace_lines}, steps=example.steps)
 
     def judge(self, example: Example, counted: bool = False, walked: Walked | None = None) -> Result | None:
-        """Where the backend's walk parts from the reference's, None where it does not."""
+        """The first difference between the walks of backend and reference; None if there is none."""
         steps = example.steps
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
@@ -251,7 +251,7 @@ class FileSearch:
         return refused_step_failure(self.check, right, said, FOUND) or self.first_different_file(steps, right, said)
 
     def first_different_file(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:
-        """The first file that differs, of those whose fate the contract does not leave open."""
+        """The failure for the first file that differs; files that the contract leaves open are not compared."""
         for number, step in enumerate(steps, start=1):
             if isinstance(step, TreeStep):
                 name = label(step, number)
@@ -261,7 +261,7 @@ class FileSearch:
         return None
 
     def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree without what the contract leaves open; a temporary file is to go even where others may stay."""
+        """A tree without the files that the contract leaves open; files with an owned name are always compared."""
         loose, owned = self.contract.fuzz_loose, self.contract.bystanders.owned
         return {
             path: entry
@@ -270,7 +270,7 @@ class FileSearch:
         }
 
     def count(self, example: Example, right: Transcript) -> None:
-        """Count whether the operator was asked behind the edits, and what came of it."""
+        """Count whether the operator was asked after the edits, and whether the first such call succeeded."""
         names = [step.name for step in example.behind if isinstance(step, CallStep | QuestionCall)]
         behind = [one for one in right.exchanges if one.step in names and self.contract.owns(one.operator)]
         self.counts["asked"] += bool(behind)
@@ -284,7 +284,7 @@ class FileSearch:
         return {**figures, "listed": self.listed["examples"], "edits": dict(sorted(self.edits.items()))}
 
     def result(self) -> Result:
-        """The verdict: what was found, or that too little was reached, or a pass."""
+        """The verdict: the failure, an error if the examples reached too little, or a pass."""
         if self.found is not None:
             return self.found
         asked, examples = self.counts["asked"], self.counts["examples"]

@@ -23,9 +23,9 @@ Kind = tuple[str, bool, bool]
 
 
 def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """Every leaf of the first of these inputs that has it, with each degenerate value of its type.
+    """For every kind of leaf, the first of these inputs that has it, with each degenerate value of its type.
 
-    The first value of every leaf comes before the second of any: whoever takes only some leaves out no leaf.
+    The first value of every kind comes before the second of any, so a caller that stops early misses no leaf.
     """
     found: dict[Kind, Iterator[tuple[Native, ValuePath, Any]]] = {}
     for native in natives:
@@ -44,20 +44,20 @@ def _leaves(inside: InputPlaces, native: Native) -> Iterator[tuple[Kind, ValuePa
             for part, values in degenerate_items(place.value):
                 name, there, full = _kind(part)
                 yield (f"{place.key}/{name}", there, full), place.path, values
-    # Whoever goes wrong behind the first item of a list is right about the first.
+    # A backend may be wrong only after the first item of a list, so the last item is changed too.
     for place in inside.last(native):
         name, there, full = _kind(place)
         yield (f"{name}$", there, full), place.path, degenerates(place)
 
 
 def _kind(place: Place) -> Kind:
-    """What of a place is worth its own degenerate values: its leaf, and whether it has a value and content."""
-    size = getattr(place.value, "size", None)  # of an array, whose truth is another matter
+    """The kind of a place: its leaf, whether it has a value, and whether the value is not empty."""
+    size = getattr(place.value, "size", None)  # of an array, which has no truth value of its own
     return place.key, place.is_there, bool(place.value if size is None else size)
 
 
 _BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
-_ITEMS: Final = 4_999  # of a list or map, all different, where those of the frozen sizes are alike
+_ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
 _PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
 
 
@@ -66,7 +66,7 @@ def large(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     seen: set[str] = set()
     for native in natives:
         for place in inside.first(native):
-            # Every part of a self-describing value has the kind of its leaf.
+            # One self-describing value of each Python type is enough.
             name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
             if name not in seen and (grown := _enlarged(place)) is not None:
                 seen.add(name)
@@ -88,7 +88,7 @@ def _enlarged(place: Place) -> Any:
 
 
 def _numbered(item: Any, number: int) -> Any:
-    """The item as the one of a number, where it is a text or a number."""
+    """The item made different by a number, if it is a text or an integer; else the item itself."""
     match item:
         case bool():
             return item
@@ -100,21 +100,21 @@ def _numbered(item: Any, number: int) -> Any:
 
 
 _SCALES: Final = (2**53, 2**32, 2**63)
-_APART: Final = 1  # two numbers meet where they are no further apart
+_APART: Final = 1  # two numbers meet if they differ by at most this
 _SEEDS: Final = 4  # inputs in which the same leaves are moved
 _TOGETHER: Final = 3  # leaves that are moved together: an index, the size that bounds it, the number of all
 _TOPS: Final = (2**32 - 5, 2**32 + 1, 2**53 + 1, 2**63 + 1)  # no powers of two, which hide a product that wraps
 
 
 def pair_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[tuple[Native, ...]]:
-    """For every two leaves whose numbers meet, and an input of them: both far up, equal or one beside the other, and
-    either of them 2^32 above the other."""
+    """For every two leaves whose numbers meet, in a few inputs: both numbers large and equal or one apart, and each
+    number 2^32 above the other."""
     for native, (one, other) in _meeting(inside, natives, 2):
         yield tuple(_moved(native, one, other))
 
 
 def triple_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every three leaves whose numbers meet, and an input of them: all three far up, as far apart as before."""
+    """For every three leaves whose numbers meet, in a few inputs: all three large, with the same distances."""
     for native, some in _meeting(inside, natives, _TOGETHER):
         most = max(place.value for place in some)
         for top in _TOPS:
@@ -126,7 +126,7 @@ def triple_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[
 
 
 def _meeting(inside: InputPlaces, natives: Iterable[Native], count: int) -> Iterator[tuple[Native, tuple[Place, ...]]]:
-    """Every so many leaves whose numbers meet, in some inputs in which they do."""
+    """Every `count` leaves whose numbers meet, each with an input; at most `_SEEDS` inputs for the same leaves."""
     found: Counter[tuple[str, ...]] = Counter()
     for native in natives:
         numbers = [place for place in inside.first(native) if _is_number(place)]
@@ -224,7 +224,7 @@ def _ends(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _pairs(name: str) -> Iterator[tuple[Any, Any]]:
-    """Two numbers of a type that are one number in fewer bits, either first."""
+    """Pairs of numbers of a type that become equal in fewer bits, in both orders."""
     if name in _FLOATS:
         for beside in _FLOATS[name]:
             yield from ((1.0 + beside, 1.0), (1.0, 1.0 + beside))

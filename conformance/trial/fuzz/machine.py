@@ -52,7 +52,7 @@ def fuzz_machine(
     seed: str,
     trusted: bool,
 ) -> tuple[Result, Mapping[str, Any]]:
-    """Fuzz one machine with about `wanted` drawn calls behind the listed ones; the result and the figures.
+    """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures.
 
     The same seed gives the same calls; without one the machine's name is the seed.
     """
@@ -82,14 +82,14 @@ class MachineSearch:
         assert contract.machine is not None
         self.methods = contract.machine.methods
         self.sides: Counter[str] = Counter()
-        self.aimed: Counter[str] = Counter()  # of the programs that are listed, not drawn
+        self.aimed: Counter[str] = Counter()  # of the listed programs
         self.wrong: Program | None = None
         self.found: Result | None = None
         self.once: Result | None = None  # of the first program whose wrong answer did not come again
         self.alone = False
 
     def try_all(self, asked: Iterable[Program], enough: Callable[[], bool] = lambda: False) -> None:
-        """Ask both several programs at a time, until one is answered wrongly or it is enough; others do not count."""
+        """Ask both sides several programs at a time, until an answer is wrong or it is `enough`; ignore later ones."""
         walks = walked_by_both(asked, self.steps, self.reference, self.backend)
         while self.found is None and not enough():
             self.alone = False
@@ -99,11 +99,11 @@ class MachineSearch:
             self.try_one(program, walked=walked)
 
     def try_one(self, program: Program, alone: bool = False, walked: Walked | None = None) -> None:
-        """Ask both, compare, and count; notes the first wrong answer. What is `alone` has a process of its own."""
+        """Ask both sides, compare and count; note the first wrong answer. An `alone` program has its own process."""
         self.alone = alone
         found = self.judge(program, counted=True, walked=walked)
         if found is not None and found.verdict is Verdict.FAIL and walked is not None:
-            # With no other beside it, so that its trace shows the mistake.
+            # Asked again alone, so that its own trace shows the mistake.
             again = self.judge(program)
             if again is None and self.once is None:
                 self.once = self.with_trace(replace(found, message=SEEN_ONCE), program)
@@ -120,14 +120,14 @@ class MachineSearch:
             self.found = None if said.verdict is Verdict.PASS else said
 
     def steps(self, program: Program) -> tuple[QuestionCall | HarnessStep, ...]:
-        """The program behind the file steps that the machine is given, and behind a restart where it is alone."""
+        """The program after the file steps that the machine needs, and after a restart if it is alone."""
         calls = steps_of(program, self.codebook)
         expansion = Expansion(self.contract, self.contract.groups[0], self.codebook)
         given = given_steps(expansion, roots_of(expansion, {call.name: call for call in calls}))
         return (*((RestartStep(),) if self.alone else ()), *given, *calls)
 
     def judge(self, program: Program, counted: bool = False, walked: Walked | None = None) -> Result | None:
-        """What is wrong with the backend's answers to a program, at the first call where anything is."""
+        """The failure at the first call of a program that the backend answers wrongly; None if there is none."""
         steps, check = self.steps(program), fuzz_check(self.contract)
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
@@ -176,7 +176,7 @@ class MachineSearch:
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
     def smallest(self, found: Result, program: Program) -> Result:
-        """What was found, made small; a lost backend costs too much to be lost again and again."""
+        """The failure made small, unless the backend was lost: each further loss costs much."""
         kind = _kind(found)
         if kind and self.alone:
             found, program = self.among_others(found, program)
@@ -191,7 +191,7 @@ class MachineSearch:
         return self.with_trace(found, program)
 
     def among_others(self, found: Result, program: Program) -> tuple[Result, Program]:
-        """What a program that is alone shows, in few calls; it stays alone only where it shows nothing among others.
+        """The failure of a program that is alone, in few calls; it stays alone if others hide the failure.
 
         A program that is asked alone starts a process each time, so making it smaller costs too much.
         """
@@ -236,7 +236,7 @@ class MachineSearch:
 
 
 def contradicted(situation: StateTransition, codebook: Codebook) -> str:
-    """What an answer of the reference breaks of the contract, empty where nothing."""
+    """The part of the contract that an answer of the reference breaks; empty if it breaks none."""
     operator, observed = situation.exchange.operator, situation.exchange.observed
     found = contradiction(situation, codebook)
     if found is not None and found.decision:

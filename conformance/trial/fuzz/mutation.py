@@ -34,7 +34,7 @@ _DELTAS: Final = (-2, -1, -1, 0, 0, 1, 1, 2)
 def mutated(native: Native, random: Random, words: Vocabulary, tame: bool = False) -> Native:
     """The input with one place changed; the same state of `random` gives the same change.
 
-    A `tame` change is one that a guard more seldom refuses: nothing is left out, nothing is of another kind.
+    A guard refuses a `tame` change less often: no value is left out, and none changes its kind.
     """
     found: dict[str, list[Place]] = {}
     for place in words.inside.all(native):

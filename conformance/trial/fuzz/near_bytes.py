@@ -30,9 +30,9 @@ _SLACK: Final = 4_000  # characters by which the heads around a part may change
 
 
 def near_bytes(data: bytes, random: Random, change: Change | None, tame: bool = False) -> bytes:
-    """Bytes near these; `change` changes one part of an item that they are, None where they are not looked into.
+    """Bytes near `data`. `change` changes one part of the CBOR item in them; None treats them as plain bytes.
 
-    A `tame` change leaves them a canonical item.
+    After a `tame` change an item is still a canonical item.
     """
     if change is not None and (tame or random.random() < 0.75):
         item = item_in(data)
@@ -63,7 +63,7 @@ def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
         told = len(repr(data))
         for place in distinct_places(Value(), item[0]):
             if told > LONGEST and told - len(repr(_part(place))) > LONGEST + _SLACK:
-                continue  # whatever comes in its place, the whole is too long to be asked
+                continue  # with any other value there, the item is too long to be asked
             yield place, _degenerates(item[0], place, seals)
         heads = islice(_heads(data), _SHOWN)
         spoilt = chain.from_iterable(_spoils(data, *one) for one in heads)
@@ -90,7 +90,7 @@ def _degenerates(item: Any, place: Place, seals: Callable[[], list[tuple[Place, 
 
 
 def item_in(data: bytes) -> list[Any] | None:
-    """The self-describing value that the bytes are, in a list; None where they are none."""
+    """The self-describing value in the bytes, as a list of one item; None if they are not one."""
     if not data or len(data) > _LARGEST:
         return None
     try:
@@ -147,7 +147,7 @@ def _sealed(seals: Sequence[tuple[Place, ValuePath]], changed: Any) -> Any:
             if at(changed, seal.path) == seal.value:
                 changed = put(changed, seal.path, hashlib.sha256(_canonical(at(changed, part))).digest())
         except (KeyError, IndexError, TypeError):
-            continue  # the change took the seal, the part or what held them away
+            continue  # the change removed the seal, the part, or a container of either
     return changed
 
 

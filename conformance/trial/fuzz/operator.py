@@ -37,7 +37,7 @@ LEAST_SUCCEEDED: Final = 0.6  # share of calls
 SEEN_ONCE: Final = "the backend and the reference differed once, and not when the same was asked again by itself"
 LOST: Final = "the reference was lost"
 SPEECHLESS: Final = "the reference itself gave no proper answer"
-DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator, beside the degenerate ones
+DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator; listed calls are not counted
 _TOGETHER: Final = 32  # calls that are asked at once
 
 
@@ -54,11 +54,11 @@ def fuzz_operator(
 ) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz one operator, or one machine; the result and the figures for the record.
 
-    The same seed gives the same calls; without one the operator's name is the seed. `examples` is a number of drawn
-    calls; degenerate values come beside them.
+    The same seed gives the same calls; without a seed, the operator's name is used. `examples` is the number of drawn
+    calls; listed calls are asked too.
 
-    A reference that is not `trusted` may contradict the contract, and the first difference from it is enough. Calls
-    that `calls_for` has `drawn` already are not drawn again.
+    A reference that is not `trusted` may contradict the contract; the first difference from it is not made small.
+    `drawn` are calls that `calls_for` has made already.
     """
     if contract.machine is not None:
         from conformance.trial.fuzz.machine import fuzz_machine
@@ -99,7 +99,7 @@ class _Search:
         self.backend, self.reference = backend, reference
         self.figures = FuzzCounts(forms.contract)
         self.found: Result | None = None
-        self.wrong: DrawnCall | None = None  # the call behind what was found
+        self.wrong: DrawnCall | None = None  # the call whose answer was wrong
 
     def try_calls(self, calls: Sequence[DrawnCall]) -> None:
         """Ask both, compare, and count; notes the first wrong answer."""
@@ -109,9 +109,9 @@ class _Search:
         self.wrong = self.wrong if first is None else calls[first]
 
     def shrink(self) -> None:
-        """Make the call behind a wrong answer small, on the side of the guards on which it lies.
+        """Make the call with the wrong answer small; it stays on the same side of the guards.
 
-        Not where the backend is lost (to lose it again and again costs too much), nor where the size is the mistake.
+        A call stays as it is if it loses the backend (each loss costs much), or if its size may be the mistake.
         """
         wrong = self.wrong
         if wrong is None or self.found is None or self.found.verdict is not Verdict.FAIL or wrong.why == GROWN:
@@ -129,7 +129,7 @@ class _Search:
             self.found = replace(self.found, message=SEEN_ONCE)
 
     def _first_wrong(self, natives: Sequence[Native]) -> int | None:
-        """The place of the first input that is answered wrongly, and `found` is what was wrong with it."""
+        """The index of the first input that is answered wrongly; sets `found` to the failure."""
         asked = [Call(self.contract.operator, self.forms.inputs.from_native(native)) for native in natives]
         answers = zip(asked, self.reference.ask(asked), self.backend.ask(asked), strict=True)
         for k, (call, right, said) in enumerate(answers):
@@ -146,7 +146,7 @@ class _Search:
         return replace(wrong, details=guard_details(self.contract, self.forms.inputs.to_native(call.inputs), said))
 
     def result(self) -> Result:
-        """The verdict: what was found, or that too little was reached, or a pass."""
+        """The verdict: the failure, an error if the calls reached too little, or a pass."""
         if self.found is not None:
             return self.found
         if shortfalls := list(self.figures.shortfalls()):
@@ -155,7 +155,7 @@ class _Search:
 
 
 class FuzzCounts:
-    """The running count of one operator's fuzzed calls by the side they lie on, the listed ones apart."""
+    """Counts one operator's fuzzed calls by side, drawn and listed calls separately."""
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
@@ -163,13 +163,13 @@ class FuzzCounts:
         self.listed: Counter[str] = Counter()  # not drawn: the smallest example of every side, degenerate values
 
     def add(self, side: str, listed: bool = False) -> None:
-        """One more call on this side."""
+        """Count one call on this side."""
         (self.listed if listed else self.drawn)[side] += 1
 
     def record(self) -> dict[str, Any]:
-        """The figures in the form of the record; `passed` counts calls that a guard was asked about and let by.
+        """The figures in the form of the record; `passed` counts the calls that reached a guard and passed it.
 
-        `examples` and `succeeded` are of the drawn calls; a listed one may well be refused.
+        `examples` and `succeeded` count drawn calls only, because many listed calls are meant to be refused.
         """
         guards: dict[str, Any] = {}
         sides = self.drawn + self.listed
@@ -192,7 +192,7 @@ class FuzzCounts:
 
 
 def fuzz_check(contract: Contract) -> Check:
-    """The check that fuzzing one operator, or one machine, is."""
+    """The check for the fuzzing of one operator or one machine."""
     why = "Answers equal the reference's on inputs derived from the contract, on both sides of every guard."
     if contract.machine is not None:
         why = "Answers equal the reference's in sequences of calls derived from the contract, on several handles."
@@ -202,7 +202,7 @@ def fuzz_check(contract: Contract) -> Check:
 def wrong_answer(
     check: Check, contract: Contract, call: Call, right: Observed, said: Observed, found: str
 ) -> Result | None:
-    """What is wrong with an answer, None where it is the reference's; `found` is the sentence for it."""
+    """The failure of a wrong answer, None if it equals the reference's; `found` is the message of the failure."""
     asked = FailedCall(call.operator, call.inputs, answer_of(said))
     expected: Expected
     if isinstance(right, ObservedResult):

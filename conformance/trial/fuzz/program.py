@@ -20,14 +20,14 @@ from conformance.vectors.machine_trace import kebab, own_roots
 from conformance.vectors.place import ABSENT
 from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
-NOT_GIVEN: Final = -1  # in place of a turn: a handle that no operation returned
+NOT_GIVEN: Final = -1  # instead of the number of a turn: a handle that no operation returned
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCall:
     """One call. `native` are its inputs without places; `roots` its directories in frozen form.
 
-    `handle` is the number of the turn that gave the handle, NOT_GIVEN for an unknown one, None where none is taken.
+    `handle` is the number of the turn that gave the handle, NOT_GIVEN for an unknown one, None if the call takes none.
     """
 
     operator: str
@@ -93,7 +93,7 @@ def program_of(case: Case, last: str, codebook: Codebook, methods: Sequence[str]
 
 
 def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> ProgramCall | None:
-    """The turn that a frozen call is; None where it takes more than a handle from earlier steps, here by `names`."""
+    """A frozen call as a turn; None if it takes more than a handle from earlier steps (`names`: their turns)."""
     forms, method = codebook[step.operator], method_of(codebook, step.operator)
     wire = dict(step.inputs)
     roots = {name: wire.pop(name) for name in forms.roots if isinstance(wire.get(name), Mapping)}
@@ -110,7 +110,7 @@ def turn_of(step: CallStep, codebook: Codebook, names: Mapping[str, int]) -> Pro
 
 
 def without_turns(program: Sequence[Any], gone: Container[int]) -> Program:
-    """The program without some turns, and without those that hang on a handle which they gave."""
+    """The program without some turns and without the turns that use a handle from them."""
     places: dict[int, int] = {}
     kept: list[ProgramCall] = []
     for k, turn in enumerate(program):
@@ -125,14 +125,14 @@ def without_turns(program: Sequence[Any], gone: Container[int]) -> Program:
 
 
 def needed_turns(program: Program, last: int, codebook: Codebook) -> Program:
-    """The turn `last`, and of those before it the ones that gave its handle or ended it."""
+    """The turn `last` and the earlier turns that gave its handle or ended it."""
     handle = program[last].handle
     ends = {k for k in range(last) if program[k].handle == handle and method_of(codebook, program[k].operator).closes}
     return without_turns(program, {*range(len(program))} - ends - {last, handle})
 
 
 def after_another_handle(program: Program) -> Program:
-    """The program behind its first turn, made once more: another handle is open all the time."""
+    """The program after a copy of its first turn, so that another handle is open all the time."""
     moved = (one if one.handle in (None, NOT_GIVEN) else replace(one, handle=one.handle + 1) for one in program)
     return (program[0], *moved)
 

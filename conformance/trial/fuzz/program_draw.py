@@ -27,7 +27,7 @@ from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, CallEf
 LONGEST: Final = 14  # turns of a drawn program
 _SELDOM: Final = 0.1  # of the turns open one more handle
 _LUCKY: Final = 7 / 8  # of the turns are to succeed
-_AGAIN: Final = 2 / 3  # of the turns use a closed handle where none is open
+_AGAIN: Final = 2 / 3  # of the turns use a closed handle if none is open
 _HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["not given"]
 _CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
 _TRIES: Final = 4  # draws until a turn succeeds that should
@@ -35,7 +35,7 @@ _TRIES: Final = 4  # draws until a turn succeeds that should
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """Inputs to start from: native ones without places, and the roots."""
+    """Inputs to start from: the native inputs without roots and handles, and the roots."""
 
     native: Native
     roots: Mapping[str, Any]
@@ -48,9 +48,9 @@ class Pool:
     contract: Contract
     codebook: Codebook
     model: Model
-    refusing: tuple[Program, ...] = ()  # the ways to every refusal that the cases hold
+    refusing: tuple[Program, ...] = ()  # the shortest program to each refusal in the cases
     seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
-    good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle lets through; all, if none
+    good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle accepts; all, if none
     answered: dict[str, frozenset[str]] = field(default_factory=dict)  # printed seeds of frozen calls that succeed
     inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
     words: dict[str, Vocabulary] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Po
 
 
 def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str]) -> Iterator[Program]:
-    """For every guard that refuses in a frozen trace, the shortest way to it that the traces hold."""
+    """For every guard that refuses in a frozen trace, the shortest program from the traces that reaches it."""
     seen: set[tuple[str, str]] = set()
     refused = (case for case in cases if any(_is_refused(step, methods) for step in case.calls))
     for case in sorted(refused, key=lambda one: (len(one.steps), one.id)):
@@ -136,7 +136,7 @@ def _is_good(pool: Pool, operator: str, seed: Seed, fresh: State | None) -> bool
 
 
 def within(pool: Pool, turn: ProgramCall) -> bool:
-    """Whether a turn keeps to the bounds that only fuzzing has: calls that are cheap enough, and that end."""
+    """Whether a turn keeps the limits that only fuzzing has: the call is cheap enough, and it ends."""
     contract = pool.codebook[turn.operator].contract
     activation = contract.environment.bind(turn.native) if contract.fuzz_limits else None
     return all(limit.holds(activation) for limit in contract.fuzz_limits)
@@ -167,7 +167,7 @@ def is_judged(pool: Pool, turn: ProgramCall) -> bool:
 
 
 def programs(pool: Pool, seed: str) -> Iterator[Program]:
-    """Programs without end; none where no operation opens a handle."""
+    """Endless programs; none if no operation opens a handle."""
     random = Random(seed)  # noqa: S311
     opening, taking = pool.opening, pool.taking or pool.opening
     while opening:

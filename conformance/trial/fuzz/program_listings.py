@@ -183,14 +183,14 @@ def _of_each_kind(pool: Pool, wanted: Callable[[State], bool] = lambda _: True) 
 
 
 def _kind(pool: Pool, given: ProgramCall, state: State) -> tuple[object, ...]:
-    """What makes a handle another kind: who opened it, and the words in its state."""
+    """The kind of a handle: the operation that opened it, and the enum values in its state."""
     machine = pool.contract.machine
     assert machine is not None
     return given.operator, *(state.get(one.name) for one in machine.state.fields if isinstance(one.type, Enum))
 
 
 def _is_asked(pool: Pool, name: str) -> bool:
-    """Whether an operation is one of those that follow each other: what only reads is asked after each anyway."""
+    """Whether an operation takes turns in a round: it does not open, close or only read; reads follow every turn."""
     return not (pool.model.opening(name) or pool.model.closes(name) or pool.model.reads(name))
 
 
@@ -206,7 +206,7 @@ def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Ite
         idle = 0 if unseen else idle + 1
         if not can or idle > len(seeds):
             return
-        # What ends something for good comes when all else was asked; else whatever was asked least.
+        # Lasting operations come last; of the others, the one that was asked least often comes first.
         asked = min(unseen or can, key=lambda name: (name in lasting, count[name]))
         pairs.add((before, asked))
         count[asked] += 1
@@ -216,7 +216,7 @@ def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Ite
 
 
 def _lasting(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
-    """The operations behind which another one is refused, whatever else is asked next."""
+    """The operations after which another one is refused, even after any one further operation."""
     can = _possible(pool, seeds, state)
     for name, turn in can.items():
         after = _after(pool, turn, state)
@@ -245,7 +245,7 @@ def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> Pro
 
 
 def fullest_inputs(pool: Pool, operator: str) -> list[Seed]:
-    """The inputs of an operation: those that a frozen call was answered for first, of these those with most in them."""
+    """The inputs of an operation: those of successful frozen calls first, and among these the fullest first."""
     words = pool.words.get(operator)
     return sorted(
         pool.good[operator],
@@ -257,5 +257,5 @@ def fullest_inputs(pool: Pool, operator: str) -> list[Seed]:
 
 
 def _is_poor(value: Any) -> bool:
-    """Whether there is nothing in a value, or a list has one item only, once or many times."""
+    """Whether a value is empty, or is a list whose items are all equal."""
     return _is_empty(value) or (isinstance(value, list) and all(one == value[0] for one in value))

@@ -70,7 +70,7 @@ def _refused(calls: Iterable[tuple[Case, CallStep]], lucky: Set[tuple[str, str]]
 
 
 def _crossed(own: Mapping[str, Any], other: Mapping[str, Any], places: set[str], files: Sizes) -> dict[str, Any]:
-    """The other inputs at the own places, with the own name of whatever is there."""
+    """The `other` inputs, but with the call's `own` roots, handles and names of files."""
     kept = places | {name for name, value in own.items() if any(names(value, part) for part in _parts(files))}
     crossed = {name: value for name, value in other.items() if name not in kept}
     return crossed | {name: value for name, value in own.items() if name in kept}
@@ -116,13 +116,13 @@ _FOLDER: Final = "within"
 
 
 def is_refused(walked: object) -> bool:
-    """Whether the reference refused a way out; a contract that lets a path out of the root leaves open where to."""
+    """Whether the reference refused a way out; if a contract allows one, it does not say where it leads."""
     made = walked.exchanges if isinstance(walked, Transcript) else ()
     return bool(made) and made[-1].step == "outside" and isinstance(made[-1].observed, ObservedFailure)
 
 
 def escaping_paths(contract: Contract, bases: Sequence[Base]) -> Iterator[Example]:
-    """For each text of an input that is a path below a root, before or behind its call: the ways out from there.
+    """For each text of an input that is a path below a root, before or after its call: the ways out from there.
 
     They lead to a folder beside the root, above it, from the file system's own root, and through links. The root is
     made inside another one, so that the files beside it are known and are removed with it. Each operator is asked once
@@ -131,7 +131,7 @@ def escaping_paths(contract: Contract, bases: Sequence[Base]) -> Iterator[Exampl
     tried: set[tuple[str, str]] = set()
     for case, seen in bases:
         for k, step in enumerate(case.steps):
-            # Where the call is refused anyway, a refusal of the path shows nothing.
+            # If the call is refused in any case, the refusal of a path shows nothing.
             if not isinstance(step, CallStep) or not contract.owns(step.operator) or step.name not in seen.succeeded:
                 continue
             for root in sorted({value["root"] for value in step.inputs.values() if is_root(value)}):
@@ -193,7 +193,7 @@ def _leading_out(root: str, path: str, files: Sizes) -> Iterator[tuple[str, tupl
 
 
 def _planted(root: str, path: str, files: Sizes, folder: str) -> tuple[Edit, ...]:
-    """The edits that put what is at a path below a root at the same path below a folder beside it."""
+    """The edits that copy what a root has at a path to the same path in a folder beside the root."""
     start = f"{folder}/" if folder else ""
     own = [one for one in files if _is_at(path, one)]
     parent = f"{path.rpartition('/')[0]}/".lstrip("/")

@@ -33,7 +33,7 @@ _SHORT: Final = 16  # bytes of a digest
 
 
 class InputPlaces:
-    """The places of inputs of one type; those of some inputs, which are asked about again and again, are kept."""
+    """The places of inputs of one type; the places of the inputs in `kept` are computed once."""
 
     def __init__(self, type_: Struct, kept: Iterable[Native] = ()) -> None:
         self.type = type_
@@ -53,7 +53,7 @@ class InputPlaces:
         return first_of_each(self.all(native))
 
     def last(self, native: Native) -> tuple[Place, ...]:
-        """The last place of every leaf that has several, where it has a value."""
+        """The last place with a value of every leaf that has several places."""
         paths = {place.key: place.path for place in self.first(native)}
         last = {place.key: place for place in self.all(native) if place.is_there}
         return tuple(place for place in last.values() if place.path != paths[place.key])
@@ -69,7 +69,7 @@ class Vocabulary:
     inside: InputPlaces  # of the examples
 
     def at(self, key: str) -> Sequence[Any]:
-        """What examples hold at a leaf; inside self-describing values a leaf may be new."""
+        """The values of the examples at a leaf; empty if no example has the leaf."""
         return self.seen.get(key, ())
 
 
@@ -94,13 +94,13 @@ def vocabulary_of(contract: Contract, examples: Sequence[Native]) -> Vocabulary:
     return Vocabulary(tuple(sorted(numbers)), tuple(sorted(words)), kept, inside)
 
 
-LONGEST: Final = 40_000  # characters of a call, printed; of longer ones two of each side are fuzzed
+LONGEST: Final = 40_000  # characters of a printed call; of the longer calls, two on each side are fuzzed
 ACCEPTED = ""  # the side that no guard refuses
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Native inputs by the id of the first guard that is false for them, ACCEPTED where none is; smallest first."""
+    """Native inputs by the id of the first guard that refuses them (ACCEPTED if none does); smallest first."""
 
     by_side: Mapping[str, tuple[Native, ...]]
 
@@ -111,9 +111,9 @@ class Seeds:
 
 
 def seeds_of(forms: OperatorForms, cases: Sequence[Case], bounds: InputLimits | None = None) -> Seeds:
-    """The inputs of an operator's frozen calls, those kept that are cheap enough to ask again and again.
+    """The inputs of an operator's frozen calls that are cheap enough to ask many times.
 
-    On each side the smallest of every group comes first, then the next of every group: a group is an idea of its own.
+    On each side the smallest of every group comes first, then the next of every group: each group tests its own idea.
     """
     contract = forms.contract
     bounds = bounds or InputLimits(contract)
@@ -129,7 +129,7 @@ def seeds_of(forms: OperatorForms, cases: Sequence[Case], bounds: InputLimits | 
 
 
 def _few_long(natives: Iterable[Native]) -> Iterator[Native]:
-    """The inputs without all but the two smallest of the long ones, which come after the others."""
+    """The short inputs in their order, then the two smallest long ones."""
     sized = [(len(printed(native)), native) for native in natives]
     yield from (native for size, native in sized if size <= LONGEST)
     long = sorted((size, k) for k, (size, _) in enumerate(sized) if size > LONGEST)
@@ -163,8 +163,8 @@ def _whole_calls(case: Case) -> Iterator[CallStep]:
 class InputLimits:
     """The guards, the domain and the fuzz limits of a contract, asked about native inputs.
 
-    The expression engine needs most of the time of drawing. So what it said of an input is kept in the cache: the next
-    run asks about the same inputs, as long as the contract's expressions and types are the same.
+    Most of the time of drawing is spent in the expression engine. So its answers are cached: the next run asks about
+    the same inputs, as long as the contract's expressions and types are the same.
     """
 
     def __init__(self, contract: Contract) -> None:
@@ -176,18 +176,18 @@ class InputLimits:
         self._asked: dict[bytes, int] = {}
 
     def recall(self) -> InputLimits:
-        """Itself, with what earlier commands found."""
+        """Load the answers that earlier commands stored; returns itself."""
         found = open_cache("trial").get(_CACHED, self._key())
         self._earlier = found if isinstance(found, dict) else {}
         return self
 
     def keep(self) -> None:
-        """Store what was found for later commands."""
+        """Store the answers for later commands."""
         if self._asked.keys() - self._earlier.keys():
             open_cache("trial").put(_CACHED, self._key(), self._asked)
 
     def _key(self) -> str:
-        """The digest of all that an answer depends on beside the input: expressions, what they look into, types."""
+        """The digest of everything but the input that an answer depends on: expressions, their environment, types."""
         contract = self.contract
         guards = [(guard.id, guard.expression.text) for guard in contract.requires]
         bounds = [[one.text for one in some] for some in (contract.domain, contract.fuzz_limits)]
@@ -195,19 +195,19 @@ class InputLimits:
         return digest_of_texts(map(repr, (contract.inputs, guards, *bounds, named, self._environment.over)))
 
     def side(self, native: Native, limited: bool = True, told: str = "") -> str | None:
-        """On which side of the guards an input lies; None where it is not to be asked: outside the domain, or, where it
-        is `limited`, the limits of fuzzing. `told` is the printed input, where it is known."""
+        """The side of the guards on which an input lies. None if it must not be asked: it is outside the domain or, if
+        `limited`, outside the limits of fuzzing. `told` is the printed input, if known."""
         number = self._once(f"{limited:d} {told or printed(native)}", lambda: self._side(native, limited))
         return self._sides[number]
 
     def is_cheap(self, native: Native, told: str = "") -> bool:
-        """Whether no fuzz limit is false for an input; one that has no value there says nothing."""
+        """Whether no fuzz limit is false for an input; a limit without a value does not count."""
         limits = self.contract.fuzz_limits
         return not limits or bool(self._once(f"? {told or printed(native)}", lambda: self._is_cheap(native)))
 
     def _once(self, question: str, ask: Callable[[], int]) -> int:
         if _NAN.search(question):
-            return ask()  # all of them are printed alike, and a guard may tell them apart by their bits
+            return ask()  # all NaNs are printed alike, but a guard may tell them apart by their bits
         digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[:_SHORT]
         if digest not in self._asked:
             known = self._earlier.get(digest)
@@ -227,8 +227,8 @@ class InputLimits:
         return int(all(limit.evaluate(activation) is not False for limit in self.contract.fuzz_limits))
 
     def _bind(self, native: Native) -> Any:
-        """The activation of an input; the expression engine cuts a text at NUL, so an input with one lies where it
-        does with another control character."""
+        """The activation of an input. The expression engine cuts a text at NUL, so NUL is replaced by another control
+        character if the input cannot be bound."""
         try:
             return self._environment.bind(native)
         except Unjudgeable:

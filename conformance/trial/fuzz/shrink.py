@@ -65,8 +65,8 @@ class _Enough(BaseException):
 def smallest_example(
     example: Any, ways: Iterable[Callable[[Any], RecordedChoices]], is_wrong: Callable[[Any], bool], most: int = _MOST
 ) -> Any:
-    """The example made small, by each way to tell it as choices, after at most so many questions; the example itself
-    where none of the choices is wrong."""
+    """The example made small by each way to write it as choices, with at most `most` questions; the example itself if
+    nothing smaller is wrong."""
     known: dict[str, bool] = {}
 
     def asked(one: Any) -> bool:
@@ -127,7 +127,7 @@ def _shrunk(choices: RecordedChoices, is_wrong: Callable[[Any], bool], found: An
             found = example
             raise _Wrong
 
-    # What Hypothesis cannot replay stays as it was found.
+    # An example that Hypothesis cannot replay stays as it is.
     with contextlib.suppress(_Wrong, _Enough, hypothesis.errors.Unsatisfiable, RecursionError):
         ask()
     return found
