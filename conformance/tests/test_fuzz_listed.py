@@ -130,6 +130,22 @@ def test_a_call_that_files_make_fail_is_asked_with_inputs_that_are_refused_anywh
     assert [(one.before, one.behind[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]
 
 
+def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:
+    def damaged(k: int, reason: str) -> Case:
+        edit = {"root": "a", "path": "c", "format": "container", "edit": f"manifest.field{k:02} changed"}
+        failed = ExpectedFailure("WAL_CORRUPTION", {"reason": reason, "field_path": f"manifest.field{k:02}"})
+        return replace(_case("damaged", failed, FileStep("damage", edit)), id=f"damaged-{k:02}")
+
+    # Of 1,176 pairs, two have the reasons of the rare ones; no even choice has both.
+    rare = {17: "rare", 31: "rarer"}
+    cases = [damaged(k, rare.get(k, "common")) for k in range(49)]
+    found = list(damaged_twice(shipped_library().contracts[WRITE], cases))
+    fields = [{edit[0].body["edit"][14:16] for edit in one.edits} for one in found]
+    assert {"17", "31"} in fields
+    assert any("17" in two and "31" not in two for two in fields)
+    assert len(found) < 65
+
+
 def test_files_are_damaged_twice_where_each_damage_alone_fails_in_another_way() -> None:
     def damage(edit: str) -> FileStep:
         return FileStep("damage", {"root": "a", "path": "c", "format": "container", "edit": edit})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
@@ -80,7 +80,8 @@ def _parts(files: Sizes) -> set[str]:
     return {part for path in files for part in (path, path.partition("/")[0])}
 
 
-_MOST_PAIRS: Final = 220  # of damages, of each group of cases
+_MOST_PAIRS: Final = 60  # of damages, of each group of cases, beside the first one of every two kinds of failure
+_MOST_VALUES: Final = 20  # of a field of the failure record that tells the kind
 
 
 def damaged_twice(contract: Contract, cases: Sequence[Case]) -> Iterator[Example]:
@@ -89,7 +90,7 @@ def damaged_twice(contract: Contract, cases: Sequence[Case]) -> Iterator[Example
     The contract says which of the two reasons is reported. This finds operators that check the parts of a file in
     another order.
     """
-    alike: dict[str, dict[tuple[str, str], Example]] = {}
+    alike: dict[str, dict[tuple[str, str], tuple[Example, ExpectedFailure]]] = {}
     for case in sorted(cases, key=lambda one: one.id):
         damages = [one for one in case.steps if isinstance(one, FileStep) and one.action == "damage"]
         if case.profile != "quick" or restarts(case.steps) or len(damages) != 1:
@@ -100,14 +101,31 @@ def damaged_twice(contract: Contract, cases: Sequence[Case]) -> Iterator[Example
             place = str(damages[0].body["edit"]).rpartition(" ")[0]
             key = repr((case.group, case.steps[:at], [(one.operator, one.inputs) for one in asked]))
             example = Example(case.steps[:at], (tuple(damages),), case.steps[at + 1 :], case.id)
-            alike.setdefault(key, {}).setdefault((place, repr((failed.code, failed.data))), example)
+            alike.setdefault(key, {}).setdefault((place, repr((failed.code, failed.data))), (example, failed))
     for some in alike.values():
-        pairs = [
-            replace(other, edits=(*one.edits, *other.edits))
-            for ((here, told), one), ((there, said), other) in combinations(some.items(), 2)
-            if here != there and told != said
-        ]
-        yield from evenly_chosen(pairs, _MOST_PAIRS)
+        kind = kinds_of([failed for _, failed in some.values()])
+        pairs: list[Example] = []
+        first: dict[frozenset[str], Example] = {}
+        for ((here, told), (one, failed)), ((there, said), (other, refused)) in combinations(some.items(), 2):
+            if here != there and told != said:
+                pairs.append(replace(other, edits=(*one.edits, *other.edits)))
+                if len(kinds := frozenset((kind(failed), kind(refused)))) > 1:
+                    first.setdefault(kinds, pairs[-1])
+        wanted = {id(pair) for pair in (*first.values(), *evenly_chosen(pairs, _MOST_PAIRS))}
+        yield from (pair for pair in pairs if id(pair) in wanted)
+
+
+def kinds_of(failures: Sequence[ExpectedFailure]) -> Callable[[ExpectedFailure], str]:
+    """The kind of each of these failures: its code, and the fields of its record that have few values among them.
+
+    A reason of a closed list tells a kind, the path of a file does not.
+    """
+    values: dict[str, set[str]] = {}
+    for one in failures:
+        for name, value in one.data.items():
+            values.setdefault(name, set()).add(repr(value))
+    telling = sorted(name for name, some in values.items() if len(some) <= _MOST_VALUES)
+    return lambda one: repr((one.code, [one.data.get(name) for name in telling]))
 
 
 _AROUND: Final = "around"  # the root in which the others lie
