@@ -59,20 +59,20 @@ def _unfilled(coverage: Coverage) -> Iterator[Found]:
 
 def _ranges(coverage: Coverage) -> Iterator[Found]:
     """Passages ascend from line 1 to the last without a gap."""
-    behind = 0
+    last_covered = 0
     for passage in coverage.passages:
         if passage.size < 1:
             yield passage.position, f"{passage} ends before it begins", coverage.document, "write [first, last]"
-        elif passage.first <= behind:
-            message = f"{passage} begins inside or before an earlier passage, which ends at line {behind}"
+        elif passage.first <= last_covered:
+            message = f"{passage} begins inside or before an earlier passage, which ends at line {last_covered}"
             yield passage.position, message, coverage.document, "each line belongs to one passage, in order"
-        elif passage.first > behind + 1:
-            message = f"no passage covers lines {behind + 1}-{passage.first - 1} of {coverage.document}"
+        elif passage.first > last_covered + 1:
+            message = f"no passage covers lines {last_covered + 1}-{passage.first - 1} of {coverage.document}"
             hint = "name their requirements or rulings, or exclude them with a reason"
             yield passage.position, message, coverage.document, hint
-        behind = max(behind, passage.last)
-    if coverage.lines and behind != coverage.lines:
-        message = f"the passages end at line {behind}, {coverage.document} at line {coverage.lines}"
+        last_covered = max(last_covered, passage.last)
+    if coverage.lines and last_covered != coverage.lines:
+        message = f"the passages end at line {last_covered}, {coverage.document} at line {coverage.lines}"
         yield coverage.source.at(("passages",)), message, coverage.document, "map the last lines as well"
 
 

@@ -199,7 +199,7 @@ def test_two_edits_that_are_told_of_apart_are_made_together() -> None:
     seen = seen_of(one, {"meta.pkl": b".", "other/meta.pkl": b"."}, item, batch)
     seen.note(Transcript(tuple(Exchange(name, OPEN, {}, answer("")) for name in ("open", "stats"))))
     found = list(files_read_together(contract(CONSUMER), codebook_of(shipped_library()), [(one, seen)], asked))
-    behind = [[step.name for step in pair.behind if isinstance(step, CallStep)] for pair in found]
+    behind = [[step.name for step in pair.after if isinstance(step, CallStep)] for pair in found]
     assert behind == [["open", "stats"], ["stats"]]
     assert all("whole.info extra" in str(pair.trace_lines) and "backup" in str(pair.trace_lines) for pair in found)
     assert [len(one.edits) for one in found] == [2, 2]

@@ -127,7 +127,7 @@ def test_a_call_that_files_make_fail_is_asked_with_inputs_that_are_refused_anywh
     bases = [(case, seen if case is taken else Snapshots()) for case in cases]
     examples = list(competing(library.contracts[WRITE], codebook_of(library), bases, cases))
     # The name of what is there and the own root stay; the inputs that the files alone make fail are no others.
-    assert [(one.before, one.behind[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]
+    assert [(one.before, one.after[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]
 
 
 def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:
@@ -163,4 +163,4 @@ def test_files_are_damaged_twice_where_each_damage_alone_fails_in_another_way() 
     named = [replace(case, id=f"{case.id}-{k}") for k, case in enumerate(cases)]
     (example,) = damaged_twice(shipped_library().contracts[WRITE], named)
     assert example.edits == ((hash_of,), (sizes,))
-    assert (example.before, example.behind) == ((), cases[2].steps[1:])
+    assert (example.before, example.after) == ((), cases[2].steps[1:])

@@ -87,7 +87,7 @@ def test_a_stand_in_that_is_lost_is_the_backend_s_failure_once_that_was_asked(
     assert not after.obstacles
     found = result_of(after, "mixed")
     assert found.verdict is FAIL
-    assert f"is lost on what the backend left behind: {said}" in found.message
+    assert f"is lost on what the backend left: {said}" in found.message
 
 
 def test_a_reference_that_is_lost_in_fuzzing_leaves_no_judgement() -> None:

@@ -179,7 +179,7 @@ def conversation_verdicts(
     elif innocent:
         why = f"{checks[0].id}: {STAND_IN} is lost before the backend is asked anything: {said}"
     else:
-        message = f"{STAND_IN} is lost on what the backend left behind: {said}"
+        message = f"{STAND_IN} is lost on what the backend left: {said}"
         return ConversationVerdicts(
             [Result(check, Verdict.FAIL, outcome_name(finished.lost), message=message) for check in checks]
         )

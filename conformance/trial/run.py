@@ -213,7 +213,7 @@ class _Run:
             return None
         if (new := len(unlisted(self.library.mutants, matrix))) > MOST_UNLISTED:
             self.progress.note(f"{new} known mistakes are not in {file.name} and were not looked at")
-        self.progress.stage("looking for the mistake behind it", 1)
+        self.progress.stage("looking for the mistake that explains it", 1)
         with Client(self.driver()) as backend, reference(self.options, self.codebook) as right:
             interview = MutantInterview(self.plan, self.corpus, self.codebook, backend, right, self.declared)
             sure = believed(matrix, self.corpus, self.declared)

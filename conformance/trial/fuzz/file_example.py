@@ -101,13 +101,13 @@ class Example:
 
     before: tuple[AnyStep, ...]
     edits: tuple[Edit, ...]
-    behind: tuple[AnyStep, ...]
+    after: tuple[AnyStep, ...]
     kept: str
 
     @property
     def steps(self) -> tuple[AnyStep, ...]:
         """All of it as a trace."""
-        return (*self.before, *(step for edit in self.edits for step in edit), *self.behind)
+        return (*self.before, *(step for edit in self.edits for step in edit), *self.after)
 
     @property
     def simpler(self) -> RecordedChoices:

@@ -146,7 +146,7 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     if any(edits_file_in_use(contract, edit, steps[:k]) for edit in edits):
         return None
     before: tuple[AnyStep, ...] = steps[:k]
-    behind: tuple[AnyStep, ...] = steps[k:]
+    after: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
         # This finds a backend that answers from memory. Not with `fuzz_loose`: what such a call leaves may differ.
         before = (*before, QuestionCall(_BEFORE, step.operator, step.inputs))
@@ -154,10 +154,10 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
         path = random.choice(named)
         other = random.choice(list(near_misses(path)))
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
-        behind = tuple(_renamed_in(one, path, other) for one in behind)
+        after = tuple(_renamed_in(one, path, other) for one in after)
     if file_is_exposed(edits, files.keys() - fixed.keys(), contract.fuzz_decode):
         return None
-    return Example(before, edits, behind, case.id)
+    return Example(before, edits, after, case.id)
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
@@ -172,7 +172,7 @@ def _generated(contract: Contract, codebook: Codebook, generator: Generator, ran
     if random.random() >= _MADE_BEFORE:
         return example
     earlier = _of_files(contract, codebook, generator, generator.make(random))
-    asked = (replace(step, name=_BEFORE) for step in earlier.behind if isinstance(step, QuestionCall))
+    asked = (replace(step, name=_BEFORE) for step in earlier.after if isinstance(step, QuestionCall))
     return replace(example, before=(*(step for edit in earlier.edits for step in edit), *asked))
 
 
@@ -183,8 +183,8 @@ def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made
     wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))
     for name in codebook[contract.operator].roots:
         wire[name] = {"root": root}
-    behind = (QuestionCall("call", contract.operator, wire), TreeStep(root, ".", contract.fuzz_decode))
-    return Example((), edits, behind, generator.name)
+    after = (QuestionCall("call", contract.operator, wire), TreeStep(root, ".", contract.fuzz_decode))
+    return Example((), edits, after, generator.name)
 
 
 Asking = tuple[Example, Callable[[], RecordedChoices] | None]  # an example, and its choices if a generator made it
@@ -271,11 +271,11 @@ class FileSearch:
 
     def count(self, example: Example, right: Transcript) -> None:
         """Count whether the operator was asked after the edits, and whether the first such call succeeded."""
-        names = [step.name for step in example.behind if isinstance(step, CallStep | QuestionCall)]
-        behind = [one for one in right.exchanges if one.step in names and self.contract.owns(one.operator)]
-        self.counts["asked"] += bool(behind)
-        self.counts["succeeded"] += bool(behind) and isinstance(behind[0].observed, ObservedResult)
-        self.counts["refused"] += bool(behind) and isinstance(behind[0].observed, ObservedFailure)
+        names = [step.name for step in example.after if isinstance(step, CallStep | QuestionCall)]
+        after = [one for one in right.exchanges if one.step in names and self.contract.owns(one.operator)]
+        self.counts["asked"] += bool(after)
+        self.counts["succeeded"] += bool(after) and isinstance(after[0].observed, ObservedResult)
+        self.counts["refused"] += bool(after) and isinstance(after[0].observed, ObservedFailure)
 
     def record(self) -> dict[str, Any]:
         """The figures in the form of the record."""
