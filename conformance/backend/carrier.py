@@ -225,7 +225,7 @@ class WithStandIn:
             self._asked[self._other] = {}
             self._known = hello.operators
         if method not in self._known:
-            raise LostStandIn(ProtocolError(f"it does not declare {method} either"), side=Side.INSTALLATION)
+            raise LostStandIn(ProtocolError(f"the stand-in does not declare {method} either"), side=Side.INSTALLATION)
         return self._other
 
     def _blaming(self, other: Carrier, act: Callable[[], T]) -> T:

@@ -337,8 +337,8 @@ def _without_colon(lines: list[str], at: _Mark, began: _Mark) -> tuple[_Mark, st
     if key is None:
         return at, "no ': ' after a key", "write `key: value`"
     if len(key[2].split()) > 2 and not row.startswith(f"{key[1]}:"):
-        return began, f"no ': ' after {key[1]!r}", "indent the line, if the text of the line above goes on in it"
-    message = "no blank after the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' after {key[1]!r}"
+        return began, f"no ': ' after {key[1]!r}", "indent the line if it continues the text of the line above"
+    message = "no space after the ':'" if row.startswith(f"{key[1]}:") else f"no ': ' after {key[1]!r}"
     return began, message, f"write `{key[1]}: {key[2]}`".replace(": `", ":`")
 
 

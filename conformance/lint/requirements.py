@@ -174,7 +174,7 @@ def _row(subject: LintTarget, evidence: Mapping[str, frozenset[str]], row: Requi
 def _tried_with(subject: LintTarget, mutants: list[str]) -> str:
     """The command that tries the mutants that claim to break a check; empty if there are none, or one was killed."""
     untried = [] if set(mutants) & (subject.evidence or {}).keys() else mutants[:3]
-    return f"run `tally mutants {' '.join(untried)} --write`, which tells whether they do" if untried else ""
+    return f"run `tally mutants {' '.join(untried)} --write` to see whether they break it" if untried else ""
 
 
 def _implied(contract: Contract, clause: Clause, known: set[str]) -> Iterator[Found]:

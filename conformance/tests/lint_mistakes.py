@@ -341,7 +341,7 @@ TABLE = [
     (
         "mutant-not-tried", "spec/bounds/mutants.yaml", "id: bounds-not-compared", "id: bounds-compared",
         "R:4:3: L411 no check that B01 names kills a mutant that breaks it\n"
-        "    hint: run `tally mutants bounds-compared --write`, which tells whether they do",
+        "    hint: run `tally mutants bounds-compared --write` to see whether they break it",
     ),
     (
         "clause-implied-by-none", C, "requirement: B02, source: \"1\"}\n\nordering",

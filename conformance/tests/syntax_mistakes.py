@@ -27,7 +27,7 @@ SYNTAX = [
     ),
     (
         "nospace", C, "purity: pure", "purity:pure",
-        "C:6:1: C001 bad YAML: no blank after the ':'\n"
+        "C:6:1: C001 bad YAML: no space after the ':'\n"
         "    hint: write `purity: pure`",
     ),
     (
@@ -164,7 +164,7 @@ SYNTAX = [
         "text-that-goes-on", C, "purpose: Bring a number between two bounds.",
         "purpose: Bring a number\nbetween two bounds that are given.",
         "C:4:1: C001 bad YAML: no ': ' after 'between'\n"
-        "    hint: indent the line, if the text of the line above goes on in it",
+        "    hint: indent the line if it continues the text of the line above",
     ),
     (
         "condition-that-is-empty", C, "\"low <= high\"", "\"\"",

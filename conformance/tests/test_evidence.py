@@ -92,7 +92,7 @@ def test_a_mutant_that_is_not_seen_to_break_what_it_declares_is_red() -> None:
     library = shipped_library()
     declared = {BOOLEANS: replace(library.mutants[BOOLEANS], breaks=(GUARD, f"guard:{DECODE}#canonical"))}
     assert list(matrix_problems(decoded(), declared)) == [
-        f"{BOOLEANS} is to break guard:{DECODE}#canonical, but no check shows that it does"
+        f"{BOOLEANS} must break guard:{DECODE}#canonical, but no check shows that it does"
     ]
 
 

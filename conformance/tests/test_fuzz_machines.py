@@ -164,7 +164,7 @@ def test_fuzzing_that_misses_a_side_of_a_guard_is_no_pass() -> None:
     text = COUNTER.replace("limit > 0u", "limit / 3u != 507585u").replace("[3, 1, 0]", "[3, 1]")
     result, _ = fuzzed("generous", frozen=False, reference="generous", spec=load_library(write(Path(mkdtemp()), text)))
     assert result.verdict is Verdict.ERROR
-    assert "did not reach what it must: " in result.message
+    assert "reached too little: " in result.message
     assert "no call was refused by the guard Open#room-to-count" in result.message
 
 

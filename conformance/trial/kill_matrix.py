@@ -180,7 +180,7 @@ def _unshown(row: MutantRow, mutant: Mutant) -> Iterator[str]:
     """One sentence for each thing that a mutant must break and no check shows; workloads only if crashes were tried."""
     for text in sorted(set(mutant.breaks) - row.noticed_by):
         if row.crash is not None or not text.startswith("workload:"):
-            yield f"{row.id} is to break {text}, but no check shows that it does"
+            yield f"{row.id} must break {text}, but no check shows that it does"
 
 
 def _broken_class(matrix: KillMatrix, mutant: Mutant) -> Iterator[str]:

@@ -74,7 +74,7 @@ def write_file(file: Path, data: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
     with os.fdopen(os.open(file, flags, 0o644), "wb", buffering=0) as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "no regular file is there")
+            raise OSError(errno.EINVAL, "it is no regular file")
         rest = memoryview(data)
         while rest:
             rest = rest[opened.write(rest) :]

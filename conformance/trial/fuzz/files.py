@@ -289,6 +289,6 @@ class FileSearch:
             return self.found
         asked, examples = self.counts["asked"], self.counts["examples"]
         if not examples or asked < _LEAST_ASKED * examples:
-            message = f"fuzzing did not reach what it must: {asked} of {examples} examples were asked after the edits"
+            message = f"fuzzing reached too little: {asked} of {examples} examples were asked after the edits"
             return unjudged(self.check, message)
         return Result(self.check, Verdict.PASS)

@@ -172,7 +172,7 @@ class MachineSearch:
         if self.once is not None:
             return self.once
         if shortfalls := list(self.shortfalls()):
-            return unjudged(fuzz_check(self.contract), "fuzzing did not reach what it must: " + "; ".join(shortfalls))
+            return unjudged(fuzz_check(self.contract), "fuzzing reached too little: " + "; ".join(shortfalls))
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
     def smallest(self, found: Result, program: Program) -> Result:

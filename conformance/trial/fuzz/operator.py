@@ -34,9 +34,9 @@ from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedRe
 from conformance.vectors.difference import difference
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
-SEEN_ONCE: Final = "the backend and the reference differed once, and not when the same was asked again by itself"
+SEEN_ONCE: Final = "the backend and the reference differed once, but not when the call was repeated alone"
 LOST: Final = "the reference was lost"
-SPEECHLESS: Final = "the reference itself gave no proper answer"
+SPEECHLESS: Final = "the reference gave no valid answer"
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator; listed calls are not counted
 _TOGETHER: Final = 32  # calls that are asked at once
 
@@ -150,7 +150,7 @@ class _Search:
         if self.found is not None:
             return self.found
         if shortfalls := list(self.figures.shortfalls()):
-            return unjudged(fuzz_check(self.contract), "fuzzing did not reach what it must: " + "; ".join(shortfalls))
+            return unjudged(fuzz_check(self.contract), "fuzzing reached too little: " + "; ".join(shortfalls))
         return Result(fuzz_check(self.contract), Verdict.PASS)
 
 
