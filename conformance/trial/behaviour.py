@@ -66,7 +66,7 @@ RULES: Final = {
     "pure": "A pure operator answers the same call with the same bytes, in any order and any process.",
     "io": "An operator that touches files answers the same bytes and leaves the same files in two fresh roots.",
     "handles": "A machine answers on one handle as if there were no other, and in every process alike.",
-    "bystanders": "Files of others, beside an operator's own or earlier at its paths, change no answer and stay the same.",
+    "bystanders": "Other files, beside an operator's own or earlier at its paths, change no answer and stay the same.",
     "shape": "Answers are well typed, and failures carry codes that the contract declares.",
 }
 
