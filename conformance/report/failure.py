@@ -31,19 +31,19 @@ class FailureGroup:
 
     @property
     def size(self) -> int:
-        """How many failures there are."""
+        """The number of failures."""
         return 1 + len(self.others)
 
 
 def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
-    """The entries that failed or could not be judged; with `excused` those that were expected to."""
+    """The entries that failed or could not be judged; with `excused` also the expected failures."""
     return [e for e in entries if e["verdict"] in ("fail", "error") and e.get("excused", False) is excused]
 
 
 def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
-    """The distinct failures: those whose difference can be read, then those that struck most often, first.
+    """The distinct failures: first those with a readable difference, among these the most frequent first.
 
-    What fuzzing found joins the frozen cases that differ at the same place, so that a smaller call can represent them.
+    Fuzzed calls join the frozen cases that differ at the same place, so that a smaller call can represent them.
     """
     groups: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in failures:
@@ -57,9 +57,9 @@ def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
 
 
 def _group_of(group: Sequence[Entry], prose: Prose) -> FailureGroup:
-    """The group behind its smallest failure that cites the field that differs; an answer's size does not count.
+    """The group, its smallest failure that cites the differing field first; the size of an answer does not count.
 
-    A frozen case has a reason and can be explained: a drawn call comes first only where the frozen ones are large.
+    A frozen case has a reason and can be explained: a drawn call comes first only if the frozen ones are large.
     """
 
     def rank(entry: Entry) -> tuple[Any, ...]:
@@ -72,7 +72,7 @@ def _group_of(group: Sequence[Entry], prose: Prose) -> FailureGroup:
 
 
 def _place(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A shape without the kind of its checks and the postconditions, which drawn calls do not all name."""
+    """The shape without kind of check and postconditions, because not all drawn calls name them."""
     return (shape[0], *shape[2:-1])
 
 
@@ -105,7 +105,7 @@ def _is_code(value: Any) -> bool:
 
 
 LABEL: Final = 12  # columns; the widest label is "requirement"
-_LAST_WORDS: Final = 6  # lines of stderr; a traceback ends with what matters
+_LAST_WORDS: Final = 6  # lines of stderr; the end of a traceback has the reason
 _WINDOW: Final = 48  # characters of a long value that are shown around the first difference
 _CONTEXT: Final = 16  # of them before it
 
@@ -121,7 +121,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """How a backend was tried: enough to write the commands that try it again."""
+    """The options of a run: enough to write the commands that repeat it."""
 
     backend: str
     profile: str
@@ -130,7 +130,7 @@ class Reproduction:
     sandbox: str = "none"
 
     def repeat(self, check: str, crash: bool = False) -> str:
-        """The command that repeats one check alone; a `crash` workload is only tried where that is asked for."""
+        """The command that repeats one check alone; a `crash` workload needs `--crash`."""
         words = ["tally", "run", "--backend", self.backend]
         if self.wire != "json":
             words += ["--wire", self.wire]
@@ -148,15 +148,15 @@ class Reproduction:
 
 
 def reproduction_in(record: Record) -> Reproduction:
-    """How the backend of a record was tried."""
+    """The options of the run of a record."""
     backend: Mapping[str, str] = record["backend"]
     return Reproduction(backend["text"], record["profile"], backend["wire"], record["seed"], backend["sandbox"])
 
 
 def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
-    """What the backend wrote on stderr before it was lost in a check; empty where it was not.
+    """The stderr of the backend before it was lost in a check; empty if it was not lost.
 
-    Where it answered with an error of no contract, an exception may be behind it: the end of what it wrote in the run.
+    If it answered with an error of no contract, an exception may be the cause: then the end of its stderr in the run.
     """
     if entry.get("difference", {}).get("expected") == UNREGISTERED and (
         said := str(observations.get("stderr_tail", "")).rstrip()
@@ -166,7 +166,7 @@ def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
 
 
 def _last_trace(said: str) -> list[str]:
-    """The end of a trace with what matters: some begin with the message and end with indented calls, others end so."""
+    """The part of a trace with the message: some traces begin with it and end with indented calls."""
     lines = said.splitlines()
     heads = [k for k, line in enumerate(lines) if not line[:1].isspace()]
     if not heads or heads[-1] == len(lines) - 1:
@@ -175,12 +175,12 @@ def _last_trace(said: str) -> list[str]:
 
 
 def seconds_in(observations: Mapping[str, Any], entry: Entry) -> float:
-    """How long a check took, 0 where that was not observed."""
+    """The duration of a check in seconds, 0 if it was not observed."""
     return float(observations.get("durations", {}).get(entry["id"], 0))
 
 
 def headline(entry: Entry) -> str:
-    """One line about a failure: its message, or where it differs."""
+    """One line about a failure: its message, or the place of the difference."""
     if message := entry.get("message", ""):
         return str(message)
     difference: Mapping[str, Any] = entry.get("difference", {})
@@ -190,7 +190,7 @@ def headline(entry: Entry) -> str:
 
 
 def excuse_of(record: Record, entry: Entry) -> str:
-    """Why an excused failure was expected."""
+    """The reason of an expected failure."""
     for expected in record["expected_failures"]:
         if fnmatchcase(entry["id"], expected["check"]):
             return f"expected to fail: {expected['reason']} ({expected['issue']})"

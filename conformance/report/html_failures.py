@@ -1,4 +1,4 @@
-"""One failure as the HTML page draws it: its facts, the marked difference, where a sequence parts, its commands."""
+"""One failure as the HTML page draws it: its facts, the marked difference, where a sequence parts, the commands."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record
 from conformance.report.summary import others_of
 
-LONGEST: Final = 4000  # characters of one text; a page that is slow to open is not read
-MOST_OTHERS: Final = 20  # failures alike that are named; the list of checks has them all
+LONGEST: Final = 4000  # characters of one text; nobody reads a page that opens slowly
+MOST_OTHERS: Final = 20  # similar failures that are named; the list of checks has all
 _BEFORE: Final = 60  # characters of a long value that are shown before the first difference
 _AFTER: Final = 140
 _NEIGHBOURS: Final = 4  # elements of a sequence on each side of the first that differs
@@ -45,9 +45,9 @@ class MarkedText:
 
 @dataclass(frozen=True, slots=True)
 class SequenceDifference:
-    """Where two sequences part: the elements from `begins` to `agreed` are equal, one of those up to `until` is not.
+    """Where two sequences part: elements from `begins` to `agreed` are equal, one of those up to `until` is not.
 
-    Of a single call of a declared sequence, `begins` is the position of its first value: what comes before was not
+    For a single call of a declared sequence, `begins` is the position of its first value: earlier values were not
     asked. `around` has the answered elements near that place, with their indices; `expected` is the right one there.
     """
 
@@ -62,17 +62,17 @@ class SequenceDifference:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the elements near that place are all that the sequence has."""
+        """Whether the sequence has no elements but those near that place."""
         return len(self.around) == self.count
 
     @property
     def share(self) -> float:
-        """How far into the sequence they part, from 0 to 1."""
+        """The place of the difference in the sequence, from 0 to 1."""
         return self.agreed / self.count
 
 
 def failure_view(alike: FailureGroup, anchor: str, record: Record, observations: Mapping[str, Any]) -> dict[str, Any]:
-    """A group of failures alike, told through its first, as the template reads it."""
+    """A group of similar failures, represented by the first, in the form of the template."""
     entry = alike.first
     facts = facts_of(entry, record["prose"], reproduction_in(record))
     told = [fact for fact in facts if fact.label not in _DRAWN]
@@ -99,7 +99,7 @@ def failure_view(alike: FailureGroup, anchor: str, record: Record, observations:
 
 
 def _joined_facts(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
-    """Facts with their texts; one without a label continues the last."""
+    """Facts with their texts; a fact without a label continues the one before."""
     joined: list[tuple[str, list[str], bool]] = []
     for fact in facts:
         if fact.label or not joined:
@@ -110,7 +110,7 @@ def _joined_facts(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], b
 
 
 def _difference_window(entry: Entry) -> dict[str, Any] | None:
-    """Where an answer differs from the expected one, with a window of both around the first difference."""
+    """The first difference of an answer from the expected one, with a window of both around it."""
     difference = entry.get("difference")
     if difference is None:
         return None
@@ -122,7 +122,7 @@ def _difference_window(entry: Entry) -> dict[str, Any] | None:
 
 
 def marked(text: str, at: int) -> MarkedText:
-    """A window of a text around the character at `at`; what lies beyond it is counted."""
+    """A window of a text around the character at `at`; the text outside the window is counted."""
     start, end = max(at - _BEFORE, 0), at + 1 + _AFTER
     head = f"({start} characters) ..." if start else ""
     tail = f"... ({len(text) - end} characters)" if end < len(text) else ""
@@ -130,7 +130,7 @@ def marked(text: str, at: int) -> MarkedText:
 
 
 def parting_of(entry: Entry) -> SequenceDifference | None:
-    """Where the sequence of a failure parts; None where no sequence of two elements or more differs."""
+    """The place where the sequence of a failure parts; None if no sequence of two or more elements differs."""
     calls = entry.get("details", {}).get("calls")
     if calls is not None:
         agreed, differs, count = calls["agreed"], calls["differs"], calls["count"]
@@ -158,7 +158,7 @@ def parting_of(entry: Entry) -> SequenceDifference | None:
 
 
 def _element(value: Any) -> str:
-    """An element in a narrow cell; the beginning of whole numbers and digests is shown, because they differ there."""
+    """An element in a narrow cell; of whole numbers and digests the beginning is shown, because they differ there."""
     text = str(value)
     return text if len(text) <= 24 else f"{text[:24]}..."
 
@@ -171,7 +171,7 @@ def _inner(value: Any, step: str) -> Any:
 
 
 def _pretty(value: Any) -> str:
-    """A wire value over several lines where it is short enough to be read; a long one is cut."""
+    """A wire value over several lines if it is short enough to read; a long one is cut."""
     text = json_text(value)
     if len(text) > LONGEST:
         return cut(text, LONGEST)

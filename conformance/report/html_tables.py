@@ -1,4 +1,4 @@
-"""What the HTML page shows in tables and bars: the matrix, all checks, crash levels, time, the proof of the suite."""
+"""The tables and bars of the HTML page: the matrix, all checks, crash levels, time, the proof of the suite."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def matrix_of(records: Sequence[Record]) -> Mapping[str, Any]:
 def crash_rows(record: Record, observations: Observations) -> Sequence[Mapping[str, Any]]:
     """The workloads of a record by name: the levels asked for and reached, and how many states each model has.
 
-    Empty where crashes were not tried. `reached` is none, a level, or empty where it could not be tried; `level` and
+    Empty if crashes were not tried. `reached` is none, a level, or empty if it could not be tried; `level` and
     `wanted` are how many of the models a backend survives and has to survive; the states are those observed.
     """
     crash = record["crash"]
@@ -74,7 +74,7 @@ def _models(level: str) -> int:
 
 
 def time_rows(record: Record, observations: Observations) -> Sequence[Mapping[str, Any]]:
-    """The operators of a record with the seconds of their checks, the slowest first; empty where none were observed.
+    """The operators of a record with the seconds of their checks, the slowest first; empty if none were observed.
 
     `share` is that of the slowest operator.
     """
@@ -119,7 +119,7 @@ def unasked_operators(record: Record) -> Sequence[str]:
 
 
 def expected_failures(record: Record) -> Sequence[Mapping[str, Any]]:
-    """The expected failures with their reasons; an issue is a link only where it is a web address."""
+    """The expected failures with their reasons; an issue is a link only if it is a web address."""
     return [
         {**one, "linked": str(one["issue"]).startswith(("https://", "http://"))} for one in record["expected_failures"]
     ]
@@ -161,7 +161,7 @@ def checks_json(records: Sequence[Record], anchors: Sequence[Mapping[str, str]])
 
 
 def inert(text: str) -> str:
-    """JSON text that cannot end the element of a page that it is in."""
+    """JSON text that cannot close the HTML element that contains it."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -203,7 +203,7 @@ class UntestedRequirement:
 
 @dataclass(frozen=True, slots=True)
 class SuiteStrength:
-    """What the suite has shown about its own power; it says nothing about the backend that is tested."""
+    """The evidence for the power of the suite; it says nothing about the tested backend."""
 
     kills: Mapping[str, PassRate]  # kind of check -> mutants that it notices, of those that it was tried on
     floor: Mapping[str, PassRate]  # trivial backend -> cases that it passes
@@ -217,9 +217,9 @@ class SuiteStrength:
 
 
 def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> SuiteStrength | None:
-    """The proof that a suite commits in its folder of reports, None where it commits none; requirements by family.
+    """The proof in a suite's folder of reports, None if one of its two files is missing; requirements by family.
 
-    Raises UnreadableReport where a report is there and cannot be read.
+    Raises UnreadableReport if a report exists but cannot be read.
     """
     if not (folder / MATRIX_FILE).is_file() or not (folder / FLOOR_FILE).is_file():
         return None

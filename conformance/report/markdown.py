@@ -1,6 +1,6 @@
 """A summary in Markdown for the pages of CI jobs: verdict, score of every operator, the first distinct failures.
 
-What a backend said appears in code spans and code blocks only, where it can make no link, no HTML and no heading.
+The text of a backend appears in code spans and code blocks only, so it can make no link, no HTML and no heading.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One record made of the records of several runs, each of which tried a part of the checks."""
+"""One record made of the records of several runs that each tried a part of the checks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from conformance.report.verdict import NOT_TRIED
 from conformance.report.writer import Observations
 from conformance.trial.check import Diagnosis
 
-# What must be the same in every part: then one run could have tried all of it.
+# These members must be the same in every part: then one run could have tried all of it.
 _COMMON: Final = ("format", "harness", "contracts", "vectors", "profile", "seed", "backend", "expected_failures")
-_MADE: Final = ("verdict", "verdicts", "sentence", "stopped")  # anew, of the whole
+_MADE: Final = ("verdict", "verdicts", "sentence", "stopped")  # computed again for the whole
 _UNITED: Final = ("missing", "obstacles", "unexpected_passes", "unmatched_expectations")
 
 
 class Unmergeable(Exception):
-    """Two records contradict each other, or are parts of different things; says in what."""
+    """Two records contradict each other or are parts of different runs; the message says how."""
 
 
 def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
@@ -69,7 +69,7 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
 
 
 def _of_one(records: Sequence[Record], checks: int) -> dict[str, int]:
-    """The vectors of one implementation alone in all parts; where parts share checks, those of the part with most."""
+    """The vectors of one implementation alone in all parts; if parts share checks, those of the part with most."""
     total = sum if sum(len(record["results"]) for record in records) == checks else max
     counts = {name: total(record["scope"].get(name, 0) for record in records) for name in ("unconfirmed", "determined")}
     return {name: count for name, count in counts.items() if count}
@@ -85,7 +85,7 @@ def _common(one: Record, other: Record) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _united(what: str, names: Sequence[str], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The members of all parts; raises Unmergeable where two say different things of the same member."""
+    """The members of all parts; raises Unmergeable if two parts have different values of one member."""
     united: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for name, part in zip(names, parts, strict=True):
@@ -122,7 +122,7 @@ def _red(entry: Entry) -> bool:
 
 
 def merged_observations(record: Record, observed: Sequence[Observations]) -> Observations:
-    """The times and words of all parts; nothing where those of one part are unknown."""
+    """The times and texts of all parts; empty if those of one part are unknown."""
     if not all(observed):
         return {}
     written = [one["written"] for one in observed if one.get("written")]

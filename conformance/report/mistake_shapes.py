@@ -1,4 +1,4 @@
-"""Mistakes of a known shape, found in wrong values and offered as a hint where no mutant explains them.
+"""Mistakes of a known shape, found in wrong values and shown as a hint if no mutant explains them.
 
 A shape is a function from the right value to the value that the mistake gives. A hint needs two different failures of
 one shape, and every failure of the group must have it.
@@ -19,7 +19,7 @@ _WORDS: Final = (2, 4, 8)  # bytes
 
 
 def looks_like(failures: Sequence[Entry]) -> str:
-    """The one shape that all of these failures have, in a few words; empty where there is none, or too few failures."""
+    """The one shape that all of these failures have, in a few words; empty if there is none, or too few failures."""
     if said := _refused_limit(failures):
         return said
     pairs = [pair for entry in failures for pair in _pairs(entry)]
@@ -34,7 +34,7 @@ def looks_like(failures: Sequence[Entry]) -> str:
 
 
 def _refused_limit(failures: Sequence[Entry]) -> str:
-    """The one limit that all of these different calls lie at and were refused at; empty where there is none."""
+    """The one limit at which all of these different calls were refused; empty if there is none."""
     calls = {repr(entry.get("call", {}).get("inputs")) for entry in failures}
     found: list[Mapping[str, str]] = [entry.get("details", {}).get("limits", {}) for entry in failures]
     shared = [id_ for id_ in found[0] if all(id_ in limits for limits in found)]
@@ -44,7 +44,7 @@ def _refused_limit(failures: Sequence[Entry]) -> str:
 
 
 def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """The right and the wrong value where a failure differs, in wire form."""
+    """The right and the wrong value at the place where a failure differs, in wire form."""
     difference = entry.get("difference")
     if difference is None or difference.get("note") or difference["path"] in ("", "outcome", "error.message"):
         return
@@ -54,7 +54,7 @@ def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
 
 
 def _beginning(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """Of a right text known by its first letters, length and digest: the wrong one that begins it, one letter longer.
+    """For a right text known by its first letters, length and digest: the wrong text that is its beginning.
 
     Only a mistake that cuts just there makes the one of the other.
     """
@@ -67,7 +67,7 @@ def _beginning(entry: Entry) -> Iterator[tuple[Any, Any]]:
 
 
 def _gives(shape: Shape, right: Any, wrong: Any) -> bool:
-    """Whether a shape makes the wrong value of the right one; decimal texts may be numbers, or bytes."""
+    """Whether a shape turns the right value into the wrong one; decimal texts may be numbers or bytes."""
     pairs = [(right, wrong)]
     if _is_decimal(right) and _is_decimal(wrong):
         pairs.append((int(right), int(wrong)))
@@ -161,7 +161,7 @@ _CUTS: Final[tuple[tuple[str, Callable[[int], Shape]], ...]] = (
 )
 _SIZES: Final = tuple(sorted({2**power - less for power in range(3, 17) for less in (0, 1)}))
 
-# The first that fits is shown: the narrow shapes come before those that fit more.
+# The first that fits is shown, so the narrow shapes come before the wide ones.
 _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
     ("off by one: one too many", _number(lambda value: value + 1)),
     ("off by one: one too few", _number(lambda value: value - 1)),

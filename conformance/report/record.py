@@ -29,7 +29,7 @@ _ALWAYS: Final = frozenset({"id", "kind", "operator", "group", "why", "verdict",
 
 
 def entry_of(result: Result, excused: bool = False) -> Entry:
-    """The record's entry for one result; `excused` where an expected-failures file lists it."""
+    """The record's entry for one result; `excused` if an expected-failures file lists it."""
     check = result.check
     members: dict[str, Any] = {
         "id": check.id,
@@ -53,7 +53,7 @@ def entry_of(result: Result, excused: bool = False) -> Entry:
 
 
 def cited_by_guards(entry: Entry, member: str) -> list[str]:
-    """What the guards that compete in an entry cite, each id once; `member` is requirements or rulings."""
+    """The ids that the competing guards of an entry cite, each once; `member` is requirements or rulings."""
     return list(dict.fromkeys(id_ for guard in _guards(entry) for id_ in guard[member]))
 
 
@@ -73,7 +73,7 @@ Prose = Mapping[str, Mapping[str, Mapping[str, str]]]
 def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
     """The requirements, rulings and clauses of the contract that entries name, each with its place.
 
-    `clauses` are keyed OPERATOR/id, by the operator of the call. What the library does not know is left out.
+    `clauses` are keyed OPERATOR/id, by the operator of the call. Ids that the library does not know are left out.
     """
     entries = list(entries)
     requirements = sorted({id_ for entry in entries for id_ in _cited(entry, "requirements")})
@@ -109,7 +109,7 @@ def _cited(entry: Entry, member: str) -> set[str]:
 
 
 def called(entry: Entry) -> str:
-    """The operator of the call behind an entry: of a trace, the one that was answered wrongly."""
+    """The operator of the call of an entry; of a trace, the call that was answered wrongly."""
     return str(entry.get("call", {}).get("operator", entry["operator"]))
 
 
@@ -167,7 +167,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BrokenRecord(Exception):
-    """A file is not a whole record; says where it is broken, what was expected, and the next step."""
+    """A file is not a whole record; the message says where it is broken, what was expected, and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Record:
 
     @property
     def sentence(self) -> str:
-        """The verdict in one line, with what is red and what was tried."""
+        """The verdict in one line, with the failures and the scope of the run."""
         return str(self.members["sentence"])
 
 
@@ -253,7 +253,7 @@ def _sections(members: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _damage(data: bytes) -> str:
-    """Where a record with a footer differs from what was written: line, and what is wrong there."""
+    """The place where a record with a footer was changed: its line, and the fault."""
     try:
         members = json.loads(data)
         sections = members.pop("sections")
@@ -278,7 +278,7 @@ def _digest(value: Any) -> str:
 
 def _line(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
-    # A backend may say half a surrogate pair, which UTF-8 has no bytes for.
+    # A backend may send half a surrogate pair, which UTF-8 has no bytes for.
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -292,7 +292,7 @@ def _member_text(value: Any) -> str:
 
 
 def record_of(run: RunResult, library: Library) -> Record:
-    """The record of a run; a function of what was judged alone, its observations left out."""
+    """The record of a run; a function of the results alone, without observations."""
     excused = run.excused
     entries = list(with_places((entry_of(result, result.check.id in excused) for result in run.results), library))
     entries.sort(key=lambda entry: str(entry["id"]))
@@ -326,7 +326,7 @@ def record_of(run: RunResult, library: Library) -> Record:
 
 
 def read_back(run: RunResult, library: Library) -> Record:
-    """The record of a run as a reader of its file sees it: writers and verifiers get nothing more."""
+    """The record of a run as read from its file: writers and verifiers get nothing more."""
     return read_record(encode_record(record_of(run, library)))
 
 
@@ -340,7 +340,7 @@ def _scope_of(run: RunResult) -> dict[str, Any]:
 
 
 def record_with_verdict(members: Mapping[str, Any]) -> Record:
-    """The record of what was found, with its verdict."""
+    """The record of the results, with its verdict."""
     counts = Counter(entry["verdict"] for entry in members["results"])
     found = {**members, "verdicts": {verdict.value: counts[verdict.value] for verdict in Verdict}}
     found["verdict"] = verdict_of(found)
@@ -348,7 +348,7 @@ def record_with_verdict(members: Mapping[str, Any]) -> Record:
 
 
 def observations_of(measured: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    """What the run measured, with the digest of its record, the host and the time of writing added."""
+    """The measurements of the run, with the digest of its record, the host and the time of writing."""
     host = {
         "machine": platform.machine(),
         "processors": os.cpu_count(),

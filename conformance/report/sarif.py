@@ -13,7 +13,7 @@ from conformance.report.verdict import NO_JUDGEMENT, run_problems
 from conformance.report.writer import Observations, span
 
 _CHECK: Final = "check"  # the rule of a failure that names no clause
-_RUN: Final = "run"  # the rule of what belongs to no check
+_RUN: Final = "run"  # the rule of problems that belong to no check
 _PROSE: Final = {"clauses": "contract-clause", "requirements": "requirement", "rulings": "ruling"}
 
 
@@ -25,7 +25,7 @@ class Rules:
         self._indices: dict[str, int] = {}
 
     def index(self, id_: str, name: str, sentence: str) -> int:
-        """The index of a rule, which is added where it is new."""
+        """The index of a rule, which is added if it is new."""
         if id_ not in self.known:
             self._indices[id_] = len(self.known)
             self.known[id_] = rule_of(id_, name, printable(sentence))
@@ -73,7 +73,7 @@ def _result(entry: Entry, record: Record, rules: Rules) -> dict[str, Any]:
 
 
 def _cited(entry: Entry, prose: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """What a failure contradicts, the clauses of the contract first: id, kind and row; what has no row is left out."""
+    """The rules that a failure contradicts, clauses first: id, kind and row; ids without a row are left out."""
     ids = {
         "clauses": [f"{called(entry)}/{id_}" for id_ in clauses_of(entry)],
         "requirements": entry["requirements"],

@@ -22,7 +22,7 @@ _CHUNK: Final = 1 << 20
 
 
 class NoArtifact(Exception):
-    """A text names nothing that can be certified; says what was found and the next step."""
+    """A text names nothing that can be certified; the message says what was found and the next step."""
 
     def __init__(self, message: str, hint: str = "name a file, a folder, or oci:sha256:DIGEST") -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class NoArtifact(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What was tried: its name, what it is (file, folder, image), and its digest by an algorithm of in-toto.
+    """The tested thing: its name, its kind (file, folder, image), and its digest by an algorithm of in-toto.
 
     A file has `sha256`. A folder has `dirHash`: the SHA-256, in hex, of the lines that sha256sum writes for its files,
     sorted bytewise by path. An image has the digest that the user named.
@@ -46,12 +46,12 @@ class Artifact:
         return f"{self.kind} {self.name} ({self.algorithm}:{self.digest})"
 
     def is_same(self, other: Artifact) -> bool:
-        """Whether both are the same bytes, whatever their names."""
+        """Whether both have the same bytes; names do not count."""
         return (self.kind, self.algorithm, self.digest) == (other.kind, other.algorithm, other.digest)
 
 
 def artifact_of(text: str) -> Artifact:
-    """The artifact that `text` names, as it is now; raises NoArtifact."""
+    """The artifact that `text` names, in its present state; raises NoArtifact."""
     if text.startswith("oci:"):
         named = _IMAGE.match(text)
         if named is None:
@@ -79,7 +79,7 @@ def path_of(text: str) -> Path | None:
 
 
 def files_of(place: Path) -> Iterator[Path]:
-    """The files that an artifact consists of, by the path that was named and by the real one."""
+    """The files of an artifact, by the path that was named and by the real one."""
     real = place.resolve()
     names = [name for name, _ in _files(real, real)] if real.is_dir() else [""]
     for name in names:
@@ -137,15 +137,15 @@ def _sha256(file: Path) -> str:
 
 
 UNKNOWN, NAMED, PROGRAM = "not established", "named", "program"
-STARTED: Final = (UNKNOWN, NAMED, PROGRAM)  # the surest one last
+STARTED: Final = (UNKNOWN, NAMED, PROGRAM)  # the surest last
 _WITH_VALUE: Final = ("-W", "-X", "--check-hash-based-pycs")  # options of Python
 
 
 @dataclass(frozen=True, slots=True)
 class StartedArtifact:
-    """What the words of a command say of the artifact: one of STARTED, and the file in it that they name.
+    """How the words of a command use the artifact: one of STARTED, and the file in the artifact that they name.
 
-    A program that is in the artifact was started. A file that is named was handed to a program, which may ignore it.
+    A program in the artifact was started. A named file was an argument of another program, which may ignore it.
     """
 
     how: str = UNKNOWN
@@ -160,17 +160,17 @@ class StartedArtifact:
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Its form in a certificate."""
+        """The form in a certificate."""
         return {"how": self.how, "file": self.file} if self.file else {"how": self.how}
 
 
 def started_from(annotations: Mapping[str, Any]) -> StartedArtifact:
-    """What a certificate says; nothing where it says nothing."""
+    """The value in a certificate, or the weakest one if it has none."""
     return StartedArtifact(str(annotations.get("how", UNKNOWN)), str(annotations.get("file", "")))
 
 
 def started_by(command: BackendCommand, artifact: Path | None) -> StartedArtifact:
-    """What the words of a command say of the artifact; an image has no path."""
+    """How the words of a command use the artifact; an image has no path."""
     if artifact is None:
         return StartedArtifact()
     place = artifact.resolve()
@@ -185,7 +185,7 @@ def started_by(command: BackendCommand, artifact: Path | None) -> StartedArtifac
 
 
 def _path_in_artifact(file: Path, artifact: Path) -> str | None:
-    """The path of a file or folder in the artifact; the artifact's own name where it is the artifact itself."""
+    """The path of a file or folder in the artifact; the artifact's own name if it is the artifact itself."""
     try:
         real = file.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -196,7 +196,7 @@ def _path_in_artifact(file: Path, artifact: Path) -> str | None:
 
 
 def _paths(words: Sequence[str], here: Path) -> Iterator[Path]:
-    """What the arguments may name, the values of options such as `--file=main.js` among them."""
+    """The paths that arguments may name, including values of options such as `--file=main.js`."""
     for word in words:
         option = word.startswith("-")
         value = word.partition("=")[2] if option else word

@@ -32,7 +32,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What was signed, and the signatures."""
+    """The signed bytes, and the signatures."""
 
     payload: bytes
     signatures: tuple[Signature, ...]
@@ -45,7 +45,7 @@ class Envelope:
         return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(self.payload), self.payload)
 
     def signer(self, keys: Iterable[PublicKey]) -> PublicKey | None:
-        """The first of these keys that signed; None where none did. A `keyid` only says which key to try."""
+        """The first of these keys that signed; None if none did. A `keyid` is only a hint which key to try."""
         return next((key for key in keys if any(self._is_by(one, key) for one in self.signatures)), None)
 
     def _is_by(self, signature: Signature, key: PublicKey) -> bool:
@@ -59,7 +59,7 @@ def signed(payload: bytes, key: SigningKey) -> Envelope:
 
 
 def encode_envelope(envelope: Envelope) -> bytes:
-    """The bytes of an envelope; there is one text for one envelope."""
+    """The bytes of an envelope; an envelope has only one text."""
     value = {
         "payload": b64encode(envelope.payload).decode(),
         "payloadType": envelope.payload_type,
@@ -107,7 +107,7 @@ def _bytes(value: Any) -> bytes:
 
 CERTIFICATE: Final = "certificate.intoto.json"
 SUMS: Final = "SHA256SUMS"
-FILES: Final = (CERTIFICATE, OBSERVATIONS, RECORD, INDEX)  # what SHA256SUMS lists
+FILES: Final = (CERTIFICATE, OBSERVATIONS, RECORD, INDEX)  # listed in SHA256SUMS
 _MOST_BUNDLE: Final = 128 << 20  # bytes of a bundle; one for all bundled operators has 5,000,000
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip
 MAGIC: Final = b"PK"
@@ -156,7 +156,7 @@ def unpack(data: bytes, place: str) -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A certificate file as it was read: the envelope, and the files of the bundle where it is one."""
+    """The content of a certificate file: the envelope, and the files of the bundle if it is a bundle."""
 
     place: str
     envelope: Envelope

@@ -14,7 +14,7 @@ from conformance.report.untrusted import Unreadable, read_bounded
 
 _MOST: Final = 1 << 14  # bytes of a key file; an Ed25519 key in PEM has 119
 _FORM: Final = "an Ed25519 key in PEM, as `tally keys new PREFIX` writes it"
-# The private half is the SHA-256 of this text, so everybody has it.
+# The private half is the SHA-256 of this text, so everybody can compute it.
 TEST_SEED: Final = b"The test key of Tallystick. Everybody has it: its signature says nothing about who signed."
 
 
@@ -38,13 +38,13 @@ class PublicKey:
 
     @property
     def is_test(self) -> bool:
-        """Whether it is the test key, with which anybody can sign."""
+        """Whether it is the test key, which anybody can sign with."""
         return self.id == _public(_test_key().public_key()).id
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """The half that signs; it never shows itself."""
+    """The half that signs; its repr shows nothing of it."""
 
     public: PublicKey
     _key: Any = field(repr=False, compare=False)
@@ -56,7 +56,7 @@ class SigningKey:
 
 
 def new_pair(prefix: Path, test: bool = False) -> PublicKey:
-    """Write PREFIX.key, which only its owner can read, and PREFIX.pub; raises OSError, FileExistsError for either.
+    """Write PREFIX.key, which only its owner can read, and PREFIX.pub; raises OSError, FileExistsError if one exists.
 
     `test` asks for the test key, which is always the same one.
     """
@@ -66,7 +66,7 @@ def new_pair(prefix: Path, test: bool = False) -> PublicKey:
     key = _test_key() if test else Ed25519PrivateKey.generate()
     secret = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
     public = _public(key.public_key())
-    # The public half first: a private key without one is never left behind.
+    # The public half comes first, so that no private key is left without one.
     made = _write_new(prefix.with_name(f"{prefix.name}.pub"), public.pem, 0o644)
     try:
         _write_new(prefix.with_name(f"{prefix.name}.key"), secret, 0o600)
@@ -84,11 +84,11 @@ def _test_key() -> Any:
 
 
 def _write_new(file: Path, data: bytes, mode: int) -> Path:
-    """A new file with these bytes; one that is there already, a link included, is never written to."""
+    """Make a file with these bytes; an existing file or link is never written to."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as opened:
-            os.fchmod(opened.fileno(), mode)  # whatever the umask left of it
+            os.fchmod(opened.fileno(), mode)  # the umask may have removed bits
             opened.write(data)
             opened.flush()
             os.fsync(opened.fileno())
@@ -113,7 +113,7 @@ def public_from(pem: bytes, place: str) -> PublicKey:
         raise Unreadable(place, "this is a private key", "name the .pub file, and keep the .key file to yourself")
     try:
         key = load_pem_public_key(pem)
-    except Exception as error:  # the library raises what its parsers raise
+    except Exception as error:  # the library raises errors of many types
         message = f"no public key: expected {_FORM} ({type(error).__name__})"
         raise Unreadable(place, message, "name the .pub file of the certifier") from None
     if not isinstance(key, Ed25519PublicKey):

@@ -1,4 +1,4 @@
-"""What a verifier asks for, in a policy, and finds out about a certificate: whole, trusted, and still of use?"""
+"""The policy of a verifier, and the checks of a certificate: is it whole, trusted and still valid?"""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AuthorizedKey:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a verifier asks for; an empty requirement asks for nothing."""
+    """The requirements of a verifier; an empty requirement is always met."""
 
     authorities: tuple[AuthorizedKey, ...]
     operators: tuple[str, ...] = ()  # patterns, each of which a certified operator must match
@@ -69,7 +69,7 @@ class Policy:
         return tuple(one.key for one in self.authorities)
 
     def faults(self, statement: Statement, certificate: str, key: PublicKey, now: datetime) -> Iterator[str]:
-        """What of a certificate, by its id, that this key signed, the policy does not accept."""
+        """The parts of a certificate, signed by this key, that the policy does not accept."""
         if key.is_test and not self.accepts_test_key:
             yield "it is signed with the test key, which everybody has, and the policy has no `accept_test_key: true`"
         if key.id in self.revoked_keys:
@@ -142,13 +142,13 @@ def _source(file: Path) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The contracts to compare certificates with: version and digest of each, and the machine of an operation."""
+    """The contracts that certificates are compared with: versions and digests, and the machine of an operation."""
 
     contracts: Mapping[str, str]
     machine_of: Mapping[str, str]
 
     def of_operator(self, contracts: Mapping[str, str], operator: str) -> dict[str, str]:
-        """Those of some contracts that belong to an operator, or to a machine and its operations."""
+        """The contracts of an operator, or of a machine and its operations."""
         return {
             name: said for name, said in contracts.items() if operator in (name, self.machine_of.get(name))
         }
@@ -161,9 +161,9 @@ def installed(library: Library) -> Installed:
 
 
 def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy | None) -> PublicKey | str:
-    """The key that signed, of those that are trusted; a sentence where there is none.
+    """The trusted key that signed; a sentence if there is none.
 
-    With a policy, its keys are trusted; with keys as well, those that are among both.
+    With a policy, its keys are trusted; with a policy and keys, the keys that are in both.
     """
     known = [*keys, *(policy.keys if policy is not None else ())]
     key = evidence.envelope.signer(known)
@@ -178,14 +178,14 @@ def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy
 
 
 def bundle_faults(evidence: Evidence, statement: Statement) -> Iterator[str]:
-    """The files of a bundle that are not those that were signed."""
+    """The files of a bundle that differ from the signed ones."""
     for name in (RECORD, OBSERVATIONS, INDEX):
         if evidence.files and sha256(evidence.files[name]) != statement.digests.get(name):
             yield f"{name} in the bundle is not the file that was signed"
 
 
 def artifact_faults(statement: Statement, artifact: Artifact | None) -> Iterator[str]:
-    """Whether the artifact that the verifier has is another one."""
+    """The faults of an artifact that is not the certified one."""
     if artifact is not None and not artifact.is_same(statement.subject):
         yield f"the certificate is about another artifact: {statement.subject}, not {artifact}"
 
@@ -196,7 +196,7 @@ def lapsed(statement: Statement, installed: Installed) -> dict[str, str]:
 
 
 def lapses(operators: Iterable[str], then: Mapping[str, str], installed: Installed) -> dict[str, str]:
-    """Those of some operators whose certificates lapse; `then` is version and digest of every contract they name."""
+    """The operators whose certificates lapse; `then` has the version and digest of every contract that they name."""
     found = {}
     for operator in operators:
         mine = installed.of_operator(then, operator)
@@ -216,7 +216,7 @@ def _change(then: str, now: str) -> str:
 
 
 def require_record(evidence: Evidence) -> None:
-    """Read the record of a bundle; raises Unreadable where it is no whole record."""
+    """Read the record of a bundle; raises Unreadable if it is no whole record."""
     from conformance.report.record import BrokenRecord, read_record
 
     if not evidence.files:
@@ -235,7 +235,7 @@ def all_faults(
     artifact: Artifact | None,
     now: datetime,
 ) -> list[str]:
-    """Everything that is wrong with a certificate, apart from what has lapsed."""
+    """All faults of a certificate, except that it has lapsed."""
     faults = [*bundle_faults(evidence, statement), *artifact_faults(statement, artifact)]
     if policy is not None:
         faults += policy.faults(statement, evidence.id, key, now)
