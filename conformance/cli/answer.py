@@ -1,4 +1,4 @@
-"""What the specification says, as labelled lines, and how the reference and a backend answer one call."""
+"""The facts of the specification as labelled lines, and the answers of the reference and a backend to one call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.vectors.difference import Difference
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:
-    """A frozen case: why it is there, what it tests, what it asks and expects."""
+    """The facts of a frozen case: its reason, its question, and the expected answer."""
     facts = [Fact("check", f"{case.id} ({case.kind}, profile {case.profile})"), Fact("why", case.why)]
     contract = library.contracts.get(case.operator)
     for group in contract.groups if contract is not None else ():
@@ -53,7 +53,7 @@ def _subject(step: FileStep | TreeStep) -> str:
 
 
 def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
-    """A law, a behaviour rule or a fuzzed operator."""
+    """The facts of a law, a behaviour rule or a fuzzed operator."""
     facts = [Fact("check", id_)]
     if "#" in id_:
         name = id_.split("#", 1)[1].split("::", 1)[0]
@@ -70,7 +70,7 @@ def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
 
 
 def workload_facts(workload: Workload, contract: Contract, library: Library) -> list[Fact]:
-    """A crash workload: why it is there, the level that is asked for, and its calls before, in and after the crash."""
+    """The facts of a crash workload: its reason, the required level, and its calls before, in and after the crash."""
     facts = [Fact("check", f"{contract.operator}%{workload.name} (crash workload)"), Fact("why", workload.why)]
     facts.append(Fact("contract", str(workload.position)))
     facts += cited(workload.requirements, workload.rulings, library)
@@ -92,7 +92,7 @@ def _of_step(step: Mapping[str, Any]) -> str:
 
 
 def contract_facts(contract: Contract) -> list[Fact]:
-    """A whole contract: purpose, guards in order, postconditions, laws."""
+    """The facts of a contract: purpose, guards in order, postconditions, laws."""
     facts = [Fact("operator", f"{contract.operator} {contract.version}"), Fact("purpose", contract.purpose)]
     facts.append(Fact("contract", str(contract.position)))
     if machine := contract.own_machine:
@@ -114,7 +114,7 @@ def contract_facts(contract: Contract) -> list[Fact]:
 
 
 def decision_facts(contract: Contract, inputs: Mapping[str, Any]) -> list[Fact]:
-    """Which clause decides a call: the first guard that is not true, or none."""
+    """The clause that decides a call: the first guard that is not true, or none."""
     state = inputs.get("state")
     found = [Fact("state", ", ".join(f"{name} {value!r:.60}" for name, value in state.items()))] if state else []
     if not contract.foresees(inputs):
@@ -152,7 +152,7 @@ _ELEMENT: Final = re.compile(r"(.*)\[([0-9]+)\]\Z")
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """What the user asked to see."""
+    """The options of the user."""
 
     backend: str | None
     path: str
@@ -173,7 +173,7 @@ class AnswerOptions:
 
 
 def answered(question: ExplainedCall, options: AnswerOptions, library: Library, pair: BackendPair, at: int = 0) -> int:
-    """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
+    """Print the answers of the reference and the backend to one call; `at` is the value to derive."""
     operator, inputs = question.operator, question.inputs
     contract = library.contracts[operator]
     facts = [Fact("asked", cut(f"{operator} {json_text(inputs)}", 600))]
@@ -212,7 +212,7 @@ def answered(question: ExplainedCall, options: AnswerOptions, library: Library, 
 
 
 def _in_words(question: ExplainedCall, pair: BackendPair, path: str, index: int | None) -> list[str]:
-    """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
+    """The derivation of a value by the reference, and by the backend if it explains itself and differs."""
     asked = question.operator, question.inputs, path, index
     try:
         mine = pair.reference.derivation(*asked)
@@ -239,7 +239,7 @@ def _compared(backend: str, parted: Difference | None, theirs: Observed) -> list
 
 
 def _place(options: AnswerOptions, parted: Difference | None, reference: object) -> tuple[str, int | None]:
-    """The output and the index to derive: what was asked for, else where the two part, else the first list's head."""
+    """The output and index to derive: the requested one, else the first difference, else the head of the first list."""
     if options.path:
         match = _ELEMENT.match(options.path)
         return (match[1], int(match[2])) if match else (options.path, options.index)

@@ -12,7 +12,7 @@ from conformance.trial.fuzz.program import natural
 
 WIDTH: Final = 120
 _PIECE: Final = 80  # letters of a piece of a long text, as YAML
-_LONG: Final = 60  # letters, or items, that are not written in full where they repeat
+_LONG: Final = 60  # letters or items that are written in a short form if they repeat
 _PLAIN: Final = re.compile(r"(?!(true|false)\Z)[A-Za-z_][\w.-]*\Z", re.ASCII)
 _ODD: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
@@ -37,7 +37,7 @@ def yaml_lines(key: str, value: Any, indent: str) -> list[str]:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """The pieces of a value between which a line may end."""
+    """The pieces of a value; a line may end between two of them."""
     short = _shortened(value)
     match short:
         case dict():
@@ -102,7 +102,7 @@ def natural_inputs(type_: Struct, wire: Mapping[str, Any], roots: Sequence[str])
 def difference_from(
     base: Mapping[str, Any], inputs: Mapping[str, Any], type_: Struct, path: str = ""
 ) -> tuple[dict[str, Any], list[str]]:
-    """What to set and to unset, by dotted path, to make some inputs of a base; a list or map is set as a whole."""
+    """The paths to set and to unset to turn a base into some inputs; a list or map is set as a whole."""
     found: dict[str, Any] = {}
     gone = [f"{path}{name}" for name in base if name not in inputs]
     types = {field.name: field.type for field in type_.fields}

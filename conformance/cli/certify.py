@@ -1,4 +1,4 @@
-"""`tally certify`: challenge a backend, and sign what was found."""
+"""`tally certify`: challenge a backend, and sign the result."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def artifact_named(text: str) -> Artifact:
 
 
 def _require_free(files: Sequence[Path | None]) -> None:
-    """Refuse files that are there, and folders that are not writable, before a run that takes minutes."""
+    """Refuse existing files and folders that are not writable, before a run that takes minutes."""
     for file in files:
         if file is None:
             continue
@@ -87,7 +87,7 @@ def _require_free(files: Sequence[Path | None]) -> None:
 
 
 def _require_outside(artifact_text: str, key: Path, written: Sequence[Path | None]) -> None:
-    """Refuse a private key that would be given away with the artifact, and files whose writing would change it."""
+    """Refuse a private key that is a part of the artifact, and output files that would change the artifact."""
     artifact = path_of(artifact_text)
     if artifact is None:
         return
@@ -101,7 +101,7 @@ def _require_outside(artifact_text: str, key: Path, written: Sequence[Path | Non
 
 
 def started_of(library: Library, options: RunOptions, artifact_text: str) -> StartedArtifact:
-    """What the backend's command says of the artifact; raises CommandError where its sandbox hides all of it."""
+    """How the backend's command uses the artifact; raises CommandError if its sandbox hides all of it."""
     place, suite = path_of(artifact_text), library.suite
     startable(options.backend, options.wire, library)
     command = resolve(options.backend, suite, options.wire)
@@ -118,7 +118,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
 
 
 def challenged(library: Library, options: RunOptions) -> RunResult:
-    """The run with the challenge of a startable backend; raises CommandError, and Exit where it says no hello."""
+    """The run with the challenge of a startable backend; raises CommandError, and Exit if it gives no hello."""
     corpus = frozen_vectors(library, least=1)
     require_clean_contracts(library, corpus)
     run = run_or_bad_hello(library, corpus, options)

@@ -1,4 +1,4 @@
-"""What commands print: complaints, and outputs whose reader may go away."""
+"""The output of commands: complaints, and outputs whose reader may close the pipe."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ MUTANT_IDS: Final = "the ids are in the mutants.yaml of each family"  # `tally m
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked: where, which code, what was expected and found, and the next step.
+    """A command cannot do its work: the place, the code, what was expected and found, and the next step.
 
-    `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
+    `status` is 1 if the judged thing is at fault, 2 if there is no judgement. Codes: T001 no such backend,
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 no such option or argument, or not with the others, T007 the backend was lost, T008 no derivation,
     T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
@@ -66,7 +66,7 @@ def require_known(place: str, name: str, known: Collection[str], message: str, o
 
 @contextmanager
 def writing(place: str, hint: str) -> Iterator[None]:
-    """Report the system's error where it refuses to write; raises CommandError."""
+    """Report an error of the system on writing as CommandError."""
     try:
         yield
     except OSError as error:
@@ -87,9 +87,9 @@ def split_error(text: str) -> tuple[str, str, str]:
 
 
 class OutputDescriptor(io.FileIO):
-    """A file descriptor that swallows what can no longer be written; `failure` says why it could not.
+    """A file descriptor that drops output after an error; `failure` is the error.
 
-    A closed pipe is no failure: who closed it has read enough.
+    A closed pipe is no failure: its reader has read enough.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -98,7 +98,7 @@ class OutputDescriptor(io.FileIO):
         self._lost = False
 
     def write(self, data: Any) -> int:
-        """Write what can be written; the number of bytes given."""
+        """Write the bytes, or drop them; return their number."""
         view = memoryview(data).cast("B")
         size = len(view)
         try:
@@ -117,7 +117,7 @@ def opened_outlets() -> tuple[OutputDescriptor, OutputDescriptor]:
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next file that is opened takes its place, and a print lands in it.
+            # Else the next file that is opened takes its number, and prints go into it.
             os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
     out, err = OutputDescriptor(1), OutputDescriptor(2)
     sys.stdout, sys.stderr = _text(out, sys.stdout), _text(err, sys.stderr)

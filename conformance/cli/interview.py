@@ -1,4 +1,4 @@
-"""The reference and a backend, which `tally explain` asks the same: in a lasting process each, or in fresh ones."""
+"""The reference and a backend, which `tally explain` asks the same calls, in a lasting process each or in new ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MORE: Final = "`tally run` with this backend says more"
 
 
 class LazyBackend:
-    """One who answers; `place` is what a complaint about it names. Its process is started when it is first asked."""
+    """A backend that starts at its first call; `place` is its name in complaints."""
 
     def __init__(self, name: str, place: str, codebook: Codebook, timeout: float) -> None:
         self.name, self.place, self.codebook = name, place, codebook
@@ -51,7 +51,7 @@ class LazyBackend:
         self._hello: Hello | None = None
 
     def hello(self) -> Hello:
-        """What it said when its lasting process first started, now or before; raises CommandError."""
+        """The hello of its first lasting process; raises CommandError."""
         try:
             self._hello = self._hello or self._driver.connect()
         except BadHello as error:
@@ -63,14 +63,14 @@ class LazyBackend:
         return CommandError(self.place, "T002", str(error), "is the command right?", status, stderr)
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
-        """What it makes of one call; a loss is an answer too, and the next call finds a new process.
+        """The outcome of one call; a loss is an outcome too, and the next call gets a new process.
 
-        Raises CommandError where the driver has given it up.
+        Raises CommandError if the driver has given up.
         """
         return next(self.ask_all(operator, [inputs]))
 
     def ask_all(self, operator: str, many: Sequence[Inputs]) -> Iterator[Observed]:
-        """The same of many calls, which may be open at the same time."""
+        """The outcomes of many calls, which may be open at the same time."""
         self.hello()
         for found in self.client.ask([Call(operator, inputs) for inputs in many]):
             if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
@@ -78,7 +78,7 @@ class LazyBackend:
             yield found
 
     def derivation(self, operator: str, inputs: Inputs, path: str, index: int | None) -> list[str]:
-        """The lines in which it derives one output itself, none where it does not; raises LostBackend."""
+        """The lines in which the backend derives one output, empty if it does not; raises LostBackend."""
         if not self.hello().explains:
             return []
         params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
@@ -90,7 +90,7 @@ class LazyBackend:
         return []
 
     def answer(self, operator: str, inputs: Inputs) -> Observed:
-        """What it answers to one call in a process of its own, with fresh roots; raises CommandError if it does not."""
+        """The answer to one call in a new process with new roots; raises CommandError if there is none."""
 
         def talk() -> Talk[Observed]:
             with ConversationContext(self.codebook, self.client.dialect) as stage:
@@ -106,11 +106,11 @@ class LazyBackend:
         return self.run(talk)
 
     def exchanges(self, steps: Sequence[Step]) -> Sequence[Exchange]:
-        """What it answers to the steps of a trace; raises CommandError where it is lost."""
+        """The answers to the steps of a trace; raises CommandError if the backend is lost."""
         return self.run(lambda: exchanges(steps, self.codebook, self.client.dialect)).exchanges
 
     def run(self, start: Callable[[], Talk[T]]) -> T:
-        """Run one conversation in a process of its own; raises CommandError where it is lost or says no hello."""
+        """Run one conversation in a new process; raises CommandError if the backend is lost or gives no hello."""
         driver = self._driver
         (finished,) = driver.run([Conversation("interview", start, alone=True)])
         if finished.lost is not None:
@@ -126,7 +126,7 @@ class LazyBackend:
         return finished.finding
 
     def _require_begun(self) -> None:
-        """Start a backend that was lost before any call once more; raises CommandError where its command does not."""
+        """Start a backend again that was lost before any call; raises CommandError if its command starts none."""
         try:
             self._driver.start()[0].kill()
         except LostBackend:
@@ -137,14 +137,14 @@ class LazyBackend:
 
 
 def undeclared(place: str, *operators: str) -> CommandError:
-    """A backend does not declare what it is asked for."""
+    """A backend does not declare the operator of a call."""
     message = f"it does not declare what is asked: {', '.join(sorted(operators))}"
     return CommandError(place, "T008", message, "name a backend that declares the operator in its hello")
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedCall:
-    """One call that is to be explained, and what was answered where that is known."""
+    """One call to explain, and the known answers."""
 
     operator: str
     inputs: Mapping[str, Any]
@@ -156,29 +156,29 @@ class ExplainedCall:
 
 @dataclass(frozen=True, slots=True)
 class BackendPair:
-    """The reference, and the backend where one was named."""
+    """The reference, and the backend if one was named."""
 
     codebook: Codebook
     reference: LazyBackend
     backend: LazyBackend | None
 
     def required(self, operator: str) -> None:
-        """Raise CommandError where the backend does not declare what is asked."""
+        """Raise CommandError if the backend does not declare an operator."""
         if self.backend is not None and operator not in self.backend.hello().operators:
             raise undeclared(self.backend.place, operator)
 
     def native(self, operator: str, inputs: Inputs) -> Inputs:
-        """Wire inputs as guards read them."""
+        """Wire inputs in the form that guards read."""
         native: Inputs = self.codebook[operator].inputs.to_native(inputs)
         return native
 
     def difference(self, operator: str, mine: Observed, theirs: Observed) -> Difference | None:
-        """Where the answer of the backend differs from that of the reference."""
+        """The first difference between the answers of backend and reference."""
         contract = self.codebook[operator].contract
         return difference(self.expected(mine), theirs, contract.outputs, contract.failure)
 
     def expected(self, observed: Observed) -> Expected:
-        """What the reference said, as what is expected; raises CommandError where it said nothing."""
+        """The answer of the reference as an expectation; raises CommandError if it gave none."""
         match observed:
             case ObservedResult(fields):
                 return ExpectedResult(fields)
@@ -188,7 +188,7 @@ class BackendPair:
         raise CommandError(self.reference.name, "T007", f"it gave no answer: {said}", _MORE)
 
     def first_different_call(self, operator: str, many: Sequence[Inputs]) -> tuple[int, Difference] | None:
-        """The first of some calls that the backend answers otherwise than the reference, and where."""
+        """The first of some calls with different answers of backend and reference, and the difference."""
         assert self.backend is not None
         answers = zip(self.reference.ask_all(operator, many), self.backend.ask_all(operator, many), strict=True)
         for number, (mine, theirs) in enumerate(answers):
@@ -199,7 +199,7 @@ class BackendPair:
     def situation(
         self, operator: str, inputs: Inputs, observed: Observed, native: Inputs | None = None
     ) -> StateTransition:
-        """One answered call as the clauses of its contract see it; `native` are its inputs with a machine's state."""
+        """One answered call in the form that clauses read; `native` are its inputs with a machine's state."""
         forms = self.codebook[operator]
         result = None
         if isinstance(observed, ObservedResult):
@@ -209,7 +209,7 @@ class BackendPair:
         )
 
     def trace(self, steps: Sequence[Step], wanted: str) -> ExplainedCall:
-        """One step as both make it: the named one, else the first they part at, else the last."""
+        """One step, made by both: the named one, else the first with different answers, else the last."""
         found = list(situations(steps, self.reference.exchanges(steps), self.codebook))
         theirs = () if self.backend is None else self.backend.exchanges(steps)
         names = [one.exchange.step for one in found]
@@ -223,10 +223,10 @@ class BackendPair:
         return ExplainedCall(mine.operator, mine.inputs, note, mine.observed, other, found[k].inputs)
 
     def first_divergence(self, accumulation: Accumulation, call: int | None) -> ExplainedCall:
-        """The first call of a long run that a backend answers otherwise than the reference; the first call without.
+        """The first call of a long run with different answers; without a backend, the first call.
 
-        With `call`, counted from 0, that one. The frozen checkpoints say between which two powers of two the runs
-        part, so the reference is asked no call behind them.
+        With `call`, counted from 0, that call. The frozen checkpoints show between which two powers of two the runs
+        part, so the reference is asked no later call.
         """
         backend, codebook, dialect = self.backend, self.codebook, self.reference.client.dialect
         if call is not None or backend is None:
@@ -268,13 +268,13 @@ class BackendPair:
 
 
 def _of_run(run: Accumulation, number: int, inputs: Inputs, asked: str = "") -> ExplainedCall:
-    """The call of a long run, counted from 1; `asked` says which calls were asked to find it."""
+    """The call of a long run, counted from 1; `asked` names the calls that were asked to find it."""
     return ExplainedCall(run.operator, inputs, f"call {number} of {run.count}{asked}")
 
 
 @contextmanager
 def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator[BackendPair]:
-    """Both, until the block ends; raises CommandError where one cannot be started."""
+    """Both backends for a block; raises CommandError if one cannot start."""
     name = codebook.suite.reference
     reference = LazyBackend(name, name, codebook, timeout)
     with reference.client:

@@ -1,4 +1,4 @@
-"""Which checks are known to fail: those of an expected-failures file, and those of the last run for `--last-failed`."""
+"""The checks that are known to fail: from an expected-failures file, and from the last run for `--last-failed`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = """\
 
 
 def load_expected_failures(file: Path, schema: Path) -> tuple[KnownFailure, ...]:
-    """The entries of a file; raises MalformedContract at the position of what is wrong."""
+    """The entries of a file; raises MalformedContract at the position of the fault."""
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
         raise MalformedContract([Problem(Position(str(file), 1, 1), "X001", "there is no such file", hint)])
@@ -52,7 +52,7 @@ def updated(
     issue: str,
     untried: Sequence[KnownFailure] = (),
 ) -> tuple[KnownFailure, ...]:
-    """The list that excuses exactly the failing checks: entries that still match, or were not tried, stay as worded."""
+    """The list that excuses exactly the failing checks: entries that still match or were not tried keep their words."""
     failing = sorted(failing)
     kept = [one for one in listed if one in untried or any(fnmatchcase(id_, one.check) for id_ in failing)]
     new = [id_ for id_ in failing if not any(fnmatchcase(id_, entry.check) for entry in kept)]
@@ -74,13 +74,13 @@ _KIND: Final = "last-failed"
 
 
 def failed_last(suite: Suite, backend: str) -> frozenset[str]:
-    """The ids of the checks of a backend that failed when they were made last."""
+    """The ids of the checks that failed in their last run on a backend."""
     found = _store().get(_KIND, _key(suite, backend))
     return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
 
 
 def remember(suite: Suite, backend: str, red: Mapping[str, bool]) -> None:
-    """Keep which checks are red, by id; checks that were not made stay as they were."""
+    """Keep the ids of red checks; those of checks that were not made do not change."""
     before = failed_last(suite, backend)
     after = {one for one in before if one not in red} | {one for one, is_red in red.items() if is_red}
     if after != before:

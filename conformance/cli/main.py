@@ -30,7 +30,7 @@ _PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout wins over p
 
 @lru_cache(1)
 def added_commands() -> Mapping[str, tuple[str, str]]:
-    """The module of each command and what it does; the suites of users add none, so that no folder adds a command."""
+    """The module and purpose of each added command; the suites of users add none, so no folder adds a command."""
     import tomllib  # 10 ms
 
     for place in _PLACES:
@@ -50,7 +50,7 @@ _EXAMPLES: Final = re.compile(r"\n*[\b]?\n?\s*Examples:\n(?:.+\n?)+\s*\Z")
 
 
 class NameChoice(click.Choice):  # type: ignore[type-arg] # it takes no arguments before click 8.2
-    """One of some names; the message for another one says which was meant."""
+    """One of some names; the message for another name suggests the nearest."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name; fails as click's own choices do."""
@@ -180,7 +180,7 @@ class Terminated(BaseException):
 
 
 def status_of(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; the exit status, whatever happens."""
+    """Run one command line; return the exit status in every case."""
     try:
         answer: Any = tally.main(
             args=None if arguments is None else list(arguments), prog_name="tally", standalone_mode=False
@@ -240,7 +240,7 @@ def _unforeseen(error: Exception) -> int:
 
 
 def _lacking(error: BaseException) -> str | None:
-    """What the system has too little of, where that is behind an error."""
+    """The resource whose lack caused an error."""
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, OSError) and error.errno in SCARCE:

@@ -51,7 +51,7 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
         return merged_matrix(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), fresh)
 
     def save(fresh: KillMatrix) -> None:
-        """Write the rows so far: of a run that is interrupted, `--changed` asks only the rest."""
+        """Write the rows so far, so that `--changed` asks only the rest after an interruption."""
         write_whole(folder / MATRIX_FILE, matrix_text(merged(fresh)))
 
     saving = save if write and committed is not None else None
@@ -131,7 +131,7 @@ def _matrix_lines(matrix: KillMatrix, asked: Sequence[str], verbose: bool) -> It
 
 
 def _evidence_lines(row: MutantRow, asked: Sequence[str]) -> Iterator[str]:
-    """What a mutant breaks, and what else kills it; it says so where crashes were `asked` for and not made."""
+    """The lines about what a mutant breaks and what else kills it, also if crashes were `asked` for but not made."""
     for text, count in row.broken.items():
         yield f"breaks {text} in {count} {'case' if count == 1 else 'cases'}"
     for kind in ("laws", "fuzz", "crash"):
@@ -159,7 +159,7 @@ def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
 
 
 def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
-    """What the committed reports say otherwise than this run."""
+    """The differences of the committed reports from this run."""
     try:
         committed = read_matrix(folder / MATRIX_FILE)
         old = read_floor(folder / FLOOR_FILE)

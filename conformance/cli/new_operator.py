@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from conformance.contract.library import Library
 
 _NAME: Final = re.compile(r"[A-Z]\w*(\.[A-Z]\w*)+\Z", re.ASCII)
-_TABLE: Final = "OPERATORS = {\n"  # where a reference made by `tally init` lists its functions
+_TABLE: Final = "OPERATORS = {\n"  # starts the list of functions in a reference made by `tally init`
 
 
 @dataclass(frozen=True, slots=True)
 class NewFiles:
-    """The texts of the files that change, by their path in the suite, and what is left to the user."""
+    """The texts of the files that change, by their path in the suite, and the work that is left to the user."""
 
     texts: Mapping[str, str]
     left: tuple[str, ...]
 
 
 def draft(operator: str, library: Library) -> NewFiles:
-    """What a new operator adds to a suite; raises CommandError where the suite has it already."""
+    """The files of a new operator; raises CommandError if the suite has the operator."""
     suite = library.suite
     family = operator.split(".")[-2].lower()
     folder = suite.spec / family
@@ -56,7 +56,7 @@ def draft(operator: str, library: Library) -> NewFiles:
 
 
 def _values(operator: str, family: str, library: Library) -> Mapping[str, str]:
-    """The words that the skeletons leave open."""
+    """The values of the @WORD@ places of the skeletons."""
     known = library.requirements.get(family)
     rows = known.requirements if known is not None else ()
     taken = {row.id for one in library.requirements.values() for row in one.requirements}

@@ -1,4 +1,4 @@
-"""The progress of a command: bars on a terminal, lines in a log, the time that is left; and what Ctrl-C ends."""
+"""The progress of a command: bars on a terminal, lines in a log, the time that is left, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RestTime:
         self._estimate(now)
 
     def seconds(self, now: float) -> float | None:
-        """What is left; None while nothing can be said. What is overdue takes half as long again."""
+        """The time that is left; None while it is unknown. An overdue stage takes half as long again."""
         if self._end is None:
             return None
         left = self._end - now
@@ -79,7 +79,7 @@ class RestTime:
         self._end = end if self._end is None else self._end + _WEIGHT * (end - self._end)
 
     def _cost(self, name: str) -> float | None:
-        """Seconds for one step of a stage; None where none was made and none is known."""
+        """Seconds for one step of a stage; None if no step was made and no time is known."""
         done, spent = self.done.get(name, 0), self.spent.get(name, 0.0)
         usual = _USUAL.get(name)
         if usual is None:
@@ -88,7 +88,7 @@ class RestTime:
 
     @property
     def _pace(self) -> float:
-        """How much slower than usual the steps are that were made; 1 before any."""
+        """How much slower than usual the steps were; 1 before the first."""
         known = [name for name in self.done if name in _USUAL]
         usual = sum(self.done[name] * _USUAL[name] for name in known)
         spent = sum(self.spent[name] for name in known)
@@ -101,7 +101,7 @@ _PAUSE: Final = 10.0  # seconds between two lines of a log
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user ended a command; `verdicts` are those of the checks until then, by id, of so many `checks`."""
+    """The user ended a command; `verdicts` are those so far, by id, of so many `checks`."""
 
     def __init__(self, stage: str, verdicts: Mapping[str, str], checks: int) -> None:
         super().__init__(stage)
@@ -109,7 +109,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _Shown:
-    """What is known of a command that runs: the stage, the verdicts so far, and the time that is left of all."""
+    """The state of a running command: the stage, the verdicts so far, and the time that is left."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -117,7 +117,7 @@ class _Shown:
         self.rest = RestTime()
 
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
-        """Remember what is to come."""
+        """Remember the stages to come."""
         self.checks = checks
         self.rest.plan(stages)
 
@@ -136,7 +136,7 @@ class _Shown:
 
 
 class LineProgress(_Shown):
-    """A line per stage, for logs, and one every ten seconds; quiet, notes alone."""
+    """A line per stage and every ten seconds, for logs; only notes if `quiet`."""
 
     def __init__(self, title: str, quiet: bool = False) -> None:
         super().__init__(title)
@@ -152,7 +152,7 @@ class LineProgress(_Shown):
             say(f"{self.title}: {name} ({total})", err=True)
 
     def step(self, count: int = 1) -> None:
-        """Say how far the stage is, now and then."""
+        """Print the progress of the stage every ten seconds."""
         super().step(count)
         self._done += count
         now = time.monotonic()
@@ -194,7 +194,7 @@ class BarProgress(_Shown):
 
 
 def rest_words(rest: RestTime, now: float) -> str:
-    """`, about 40 s left`; empty while that is not known."""
+    """`, about 40 s left`; empty while the time is unknown."""
     seconds = rest.seconds(now)
     if seconds is None:
         return ""

@@ -51,7 +51,7 @@ class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments
         return Output(name, Path(path) if equals else None)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The formats that begin so."""
+        """The formats that begin with the typed text."""
         return [CompletionItem(name) for name in sorted(FORMATS) if name.startswith(incomplete)]
 
 
@@ -80,7 +80,7 @@ timeout_option = click.option(
 
 
 def _backends(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The backends of the suite that begin so; none where there is no suite that can be read."""
+    """The backends of the suite that begin with the typed text; none without a readable suite."""
     try:
         return [name for name in current_suite(ctx).backends if name.startswith(incomplete)]
     except MalformedContract:
@@ -188,7 +188,7 @@ def run_options(function: F) -> F:
 
 
 def failures_allowed(context: click.Context) -> int:
-    """After how many failures the run ends, by -x and --maxfail; 0: never. Raises click.UsageError."""
+    """The number of failures that ends the run, by -x and --maxfail; 0: none. Raises click.UsageError."""
     given = given_in(context, "exitfirst", "maxfail")
     if len(given) == 2 and context.params["exitfirst"]:
         raise click.UsageError("-x is --maxfail 1: give one of them")
@@ -208,6 +208,6 @@ def verbosity(context: click.Context) -> int:
 
 
 def given_in(context: click.Context, *names: str) -> list[str]:
-    """Those parameters that the command line sets."""
+    """The parameters that the command line sets."""
     source = click.core.ParameterSource.COMMANDLINE
     return [name for name in names if context.get_parameter_source(name) is source]

@@ -30,7 +30,7 @@ from conformance.vectors.machine_trace import given_steps, kebab
 from conformance.vectors.notable import axes_of
 from conformance.vectors.place import empty_value
 
-BASE: Final = "plain"  # the base that is suggested where the contract has none
+BASE: Final = "plain"  # the suggested base if the contract has none
 _UNCONFIRMED: Final = "V003"  # whether anything confirms the value is the suite's affair
 _NO_CASE: Final = Case("a question", "", "", "", (), (), "quick", ())
 

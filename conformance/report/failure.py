@@ -215,7 +215,7 @@ def _facts(entry: Entry, prose: Prose, tried: Reproduction, stderr: str) -> Iter
     if (difference := entry.get("difference")) is not None:
         yield from _difference(difference)
     for number, line in enumerate(entry.get("details", {}).get("trace", ())):
-        # Whole lines, so that they can be kept under `vectors` of the machine's contract.
+        # Whole lines, so that they can be pasted under `vectors` of the machine's contract.
         yield Fact("" if number else "trace", line, verbatim=True)
     if (call := entry.get("call")) is not None:
         yield Fact("asked", cut(f"{call['operator']} {json_text(call['inputs'])}"))
@@ -234,7 +234,7 @@ def _facts(entry: Entry, prose: Prose, tried: Reproduction, stderr: str) -> Iter
     if entry["kind"] == "vector" and ("call" in entry or entry["verdict"] == "fail"):
         yield Fact("explain", tried.explain(entry["id"]), verbatim=True)
     elif entry["kind"] == "fuzz":
-        # No frozen case has this call: the rules of its operator are what can be read.
+        # No frozen case has this call, so the rules of its operator are shown.
         operator = entry["call"]["operator"] if "call" in entry else entry["operator"]
         yield Fact("explain", shlex.join(["tally", "explain", operator]), verbatim=True)
 
@@ -256,7 +256,7 @@ def _difference(difference: Entry) -> Iterator[Fact]:
 
 
 def _lengths(difference: Entry) -> str:
-    """How much shorter or longer a long text is than the right one; empty where both are short, or of one length."""
+    """The difference in length of a long text from the right one; empty if both are short or equally long."""
     right, wrong = difference["expected"], difference["actual"]
     if not (isinstance(right, str) and isinstance(wrong, str)) or _is_phrase(wrong, difference["path"], ""):
         return ""
@@ -267,13 +267,13 @@ def _lengths(difference: Entry) -> str:
 
 
 def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
-    """The two guards that compete, where a wrong failure was answered."""
+    """The two guards that compete, if a wrong failure was answered."""
     decides, answered = guards.get("decides"), guards.get("answered", ())
     if decides is not None:
         yield Fact("guard", f"{decides['id']} decides with {decides['code']}: {decides['that']}")
     for guard in answered:
         place = "comes later" if decides is not None else "allows this call"
-        # No guard refuses the call: of several, the answer does not show which one the backend applied.
+        # No guard refuses the call; the answer does not show which of several the backend applied.
         label = "answered as" if decides is not None or len(answered) == 1 else "perhaps"
         yield Fact(label, f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
 
@@ -284,7 +284,7 @@ def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
 
 
 def shown_value(value: Any, path: str, note: str) -> str:
-    """One side of a difference: a wire value, or the phrase in its place where there is none to compare."""
+    """One side of a difference: a wire value, or a phrase if there is no value to compare."""
     return value if _is_phrase(value, path, note) else json_text(value)
 
 
@@ -316,7 +316,7 @@ def window(text: str, at: int) -> str:
 
 
 def cut(text: str, limit: int = 280) -> str:
-    """A text of at most `limit` characters, and how long the whole is."""
+    """A text of at most `limit` characters, and the length of the whole."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record has them all)"
 
 

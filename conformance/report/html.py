@@ -1,4 +1,4 @@
-"""The report as one HTML file, and the page of a folder of reports; nothing that a backend says can act in them."""
+"""The report as one HTML file, and the page of a folder of reports; no text of a backend can act in them."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def html_page(
 def html_file(records: Sequence[Record], observed: Sequence[Observations], suite: Suite | None = None) -> str:
     """The page with the proof of the suite whose contracts the records were made with.
 
-    That is `suite` or the bundled one; the page of another suite shows no proof. Raises MalformedContract where the
-    contracts of a suite cannot be read, UnreadableReport where its proof cannot.
+    That is `suite` or the bundled one; the page of another suite shows no proof. Raises MalformedContract if the
+    contracts of a suite cannot be read, UnreadableReport if its proof cannot.
     """
     from conformance.contract.library import load_library
     from conformance.contract.suite_file import bundled_suite
@@ -102,7 +102,7 @@ def policy(style: str, script: str = "") -> str:
 
 
 def _view(number: int, record: Record, observations: Observations) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    """A backend's part of the page, as its template reads it, and the anchors of its failing checks."""
+    """A backend's part of the page in the form of the template, and the anchors of its failing checks."""
     groups = group_alike(failures_of(record.entries), record["prose"])
     failures: list[Mapping[str, Any]] = []
     anchors: dict[str, str] = {}
@@ -132,7 +132,7 @@ def _view(number: int, record: Record, observations: Observations) -> tuple[Mapp
 
 
 def _scope(record: Record, observations: Observations) -> Iterator[tuple[str, str]]:
-    """What the verdict is about, as labelled lines."""
+    """The scope of the verdict, as labelled lines."""
     scope = record["scope"]
     yield "operators", f"{len(scope['operators'])} of {scope['of']} tried"
     lines: dict[str, str] = {}
@@ -147,7 +147,7 @@ def _scope(record: Record, observations: Observations) -> Iterator[tuple[str, st
 
 
 def environment() -> Environment:
-    """The templates of the pages, with everything escaped that they print."""
+    """The templates of the pages, which escape all values."""
     found = Environment(
         loader=PackageLoader("conformance.report", "page"),
         autoescape=True,
@@ -162,7 +162,7 @@ def environment() -> Environment:
 
 
 def _printable(value: Any) -> Any:
-    """Anything that is printed on the page, made printable and cut where it is long, before it is escaped."""
+    """A value for the page, made printable and cut if it is long, before it is escaped."""
     return value if hasattr(value, "__html__") else printable(cut(str(value), LONGEST))
 
 
@@ -175,7 +175,7 @@ def _breakable(value: str) -> Markup:
 
 
 def source_of(templates: Environment, name: str) -> Markup:
-    """A file of the page as it is; it is ours."""
+    """The source of a file of the page, which is trusted."""
     assert templates.loader is not None
     return Markup(templates.loader.get_source(templates, name)[0])  # noqa: S704
 
@@ -185,7 +185,7 @@ Rows = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One backend of the folder: its record, links to its files by what they are, and its certificate."""
+    """One backend of the folder: its record, links to its files by kind, and its certificate."""
 
     name: str
     record: Record
@@ -215,7 +215,7 @@ def index_page(
 
 
 def _card(one: Reported) -> Mapping[str, Any]:
-    """What the page says of one backend."""
+    """The card of one backend."""
     record, certificate = one.record, one.certificate
     return {
         "name": one.name,
@@ -250,5 +250,5 @@ def _certified(statement: Statement, key: PublicKey) -> Iterator[tuple[str, str]
 
 
 def _short(digest: str) -> str:
-    """The beginning of a digest, which is enough to recognize it; the files have all of it."""
+    """The beginning of a digest, enough to recognize it; the files have the whole digest."""
     return f"{digest[:16]}..."

@@ -24,7 +24,7 @@ from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record
 from conformance.report.summary import others_of
 
-LONGEST: Final = 4000  # characters of one text; nobody reads a page that opens slowly
+LONGEST: Final = 4000  # characters of one text; people do not wait for a slow page
 MOST_OTHERS: Final = 20  # similar failures that are named; the list of checks has all
 _BEFORE: Final = 60  # characters of a long value that are shown before the first difference
 _AFTER: Final = 140

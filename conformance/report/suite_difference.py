@@ -1,4 +1,4 @@
-"""In what two states of a suite differ, which certificates lapse between them, and whether the versions say so."""
+"""The differences of two states of a suite, the certificates that lapse, and whether the versions follow the rules."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _NAMED: Final = 3  # contracts in one sentence
 class Edition:
     """A suite at one moment, under the name that the user gave it.
 
-    A release that is known from the lock alone has no cases and no requirements' sentences. `remark` is what its
-    reader should know.
+    A release that is known from the lock alone has no cases and no requirements' sentences. `remark` is a
+    note for the reader.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Edition:
         return Installed(self.contracts, machines_of(self.release))
 
     def cases(self, operators: Iterable[str]) -> dict[str, Case]:
-        """The cases of some operators by id, as far as they are known."""
+        """The known cases of some operators, by id."""
         known = self.corpus.cases if self.corpus is not None else {}
         return {case.id: case for operator in operators for case in known.get(operator, ())}
 
 
 def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str, object]) -> Edition:
-    """The edition of files that are there; `locked` are the contracts of their lock."""
+    """The edition of existing files; `locked` are the contracts of their lock."""
 
     def compute() -> dict[str, Any]:
         rows = [row for page in library.requirements.values() for row in page.requirements]
@@ -80,7 +80,7 @@ def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class RequirementChange:
-    """One row of the requirements that was added, is gone, or changed in `parts`: its sentence, its checks."""
+    """A requirement row that was added, removed, or changed in `parts` (its sentence, its checks)."""
 
     id: str
     how: str
@@ -89,7 +89,7 @@ class RequirementChange:
 
     @property
     def in_words(self) -> str:
-        """What happened to the row, in words."""
+        """The change in words."""
         return f"{self.how} ({' and '.join(self.parts)})" if self.parts else self.how
 
 
@@ -105,7 +105,7 @@ class CertificateLapse:
 
 @dataclass(frozen=True, slots=True)
 class SuiteDifference:
-    """Everything that differs between two editions."""
+    """All differences between two editions."""
 
     old: str
     new: str
@@ -121,7 +121,7 @@ class SuiteDifference:
 
     @property
     def refused(self) -> tuple[ContractChange, ...]:
-        """The contracts whose version is not as governance asks."""
+        """The contracts whose version breaks the governance rules."""
         return tuple(change for change in self.contracts if not change.is_granted)
 
     @property
@@ -141,7 +141,7 @@ class SuiteDifference:
 
     @property
     def vectors(self) -> str:
-        """How many cases were added, are gone and changed."""
+        """The numbers of cases that were added, removed and changed."""
         added, gone = (sum(len(getattr(one, name)) for one in self.contracts) for name in ("added", "removed"))
         kinds = Counter(self.changed.values())
         how = ", ".join(f"{kinds[kind]} in {kind}" for kind in (CALL, EXPECTATION, BOTH, UNKNOWN) if kinds[kind])
@@ -202,7 +202,7 @@ def _kind(old: Case | None, new: Case | None) -> str:
 
 
 def _halves(case: Case) -> tuple[object, object]:
-    """What a case asks, and what it expects."""
+    """The question of a case, and its expectation."""
     if case.accumulation is not None:
         return replace(case.accumulation, checkpoints=()), case.accumulation.checkpoints
     expected = [step.expected for step in case.steps if isinstance(step, CallStep | TreeStep)]
@@ -223,7 +223,7 @@ def _rows(old: Edition, new: Edition) -> Iterator[RequirementChange]:
 
 _WIDTH: Final = 80
 _WHOLE_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens": False}
-_SHOWN: Final = 20  # cases and requirements in one list, where not all are asked for
+_SHOWN: Final = 20  # cases and requirements in one list, unless all are asked for
 
 
 def as_text(difference: SuiteDifference, every: bool = False) -> str:
@@ -253,7 +253,7 @@ def as_text(difference: SuiteDifference, every: bool = False) -> str:
 
 
 def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
-    """A line of any text, broken where it is longer than the terminal is wide."""
+    """A text in lines that fit the width of the terminal."""
     first, behind = " " * indent, " " * (indent + 4 if further is None else further)
     return wrap(one_line(text), _WIDTH, initial_indent=first, subsequent_indent=behind, **_WHOLE_WORDS)
 
@@ -299,7 +299,7 @@ def _facts(change: ContractChange, difference: SuiteDifference) -> Iterator[tupl
 
 
 def _cases(change: ContractChange, difference: SuiteDifference, added: bool) -> Iterator[tuple[str, str]]:
-    """The ids of cases that are not the same, and what happened to each; those that are new where `added` is true."""
+    """The ids of changed and removed cases with their change; of new ones if `added` is true."""
     yield from ((id_, "is gone") for id_ in change.removed)
     yield from ((id_, f"changed in {difference.changed[id_]}") for id_ in change.changed)
     yield from ((id_, "was added") for id_ in change.added if added)

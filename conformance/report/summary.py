@@ -1,4 +1,4 @@
-"""The parts of a report that a terminal and a page share: what was tried, the score of each operator, remarks."""
+"""The parts of a report that a terminal and a page share: the scope of the run, the score of each operator, remarks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GROUP: Final = {"fail": "Failure group", "error": "Error group"}
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """So many of so many that ran; `excused` failures were expected, `undeclared` checks never ran."""
+    """The passed checks among those that ran; `excused` failures were expected, `undeclared` checks never ran."""
 
     passed: int = 0
     excused: int = 0
@@ -42,12 +42,12 @@ class Score:
 
     @property
     def ran(self) -> int:
-        """How many checks were judged."""
+        """The number of judged checks."""
         return self.passed + self.excused + self.bad
 
     @property
     def text(self) -> str:
-        """The cell: passed of run, empty where there was nothing to run."""
+        """The cell: passed/run, empty if there was nothing to run."""
         return f"{self.passed}/{self.ran}" if self.ran else ""
 
     @property
@@ -87,7 +87,7 @@ def scores_by_kind(record: Record) -> tuple[list[str], list[tuple[str, list[Scor
 
 
 def scores_by_backend(records: Sequence[Record]) -> list[tuple[str, list[Score | None]]]:
-    """Every operator with its score on each backend; None where a record has no check of it."""
+    """Every operator with its score on each backend; None if a record has no check of it."""
     columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
     operators = sorted({operator for column in columns for operator in column})
     return [(operator, [column.get(operator) for column in columns]) for operator in operators]
@@ -111,7 +111,7 @@ def listed_failures(
 
 
 def banner(record: Record) -> Iterator[tuple[str, str]]:
-    """What was tried, as (label, text) lines; a continuation has an empty label."""
+    """The scope of the run as (label, text) lines; a continuation has an empty label."""
     backend, counts = record["backend"], record["counts"]
     said = " ".join(filter(None, [backend["name"], backend["version"]]))
     language = f" ({backend['language']})" if backend["language"] else ""
@@ -142,7 +142,7 @@ def undeclared_line(names: Sequence[str], most: int = 3) -> str:
 
 
 def others_of(alike: FailureGroup) -> Fact:
-    """How many failures are alike, and in which groups."""
+    """The number of similar failures, and their groups."""
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
     hidden = sum(count for _, count in groups.most_common()[4:])
@@ -151,7 +151,7 @@ def others_of(alike: FailureGroup) -> Fact:
 
 
 def remarks(record: Record) -> Iterator[tuple[str, str]]:
-    """What is said about a run as a whole, as (text, style) lines."""
+    """The remarks about a whole run, as (text, style) lines."""
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
         meant = [one for name in unknown for one in close_to(name, [*record["contracts"]], 0.8, 1)]
         hint = f" (did you mean {some_of(meant)}?)" if meant else ""

@@ -38,7 +38,7 @@ _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a
 
 def verdict_table(records: Sequence[Record]) -> Table:
     """A row per operator; of one backend a column per kind of check, of several a column each."""
-    # Nothing to spare: beside the longest operator's name the columns fill 80 characters.
+    # No room to spare: with the longest operator's name the columns fill 80 characters.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
     table.add_column("operator", overflow="fold")
     if len(records) == 1:
@@ -65,7 +65,7 @@ _WIDEST: Final = 120  # columns; longer lines of prose are hard to read
 
 
 def text_page(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """What the terminal shows, at most 80 columns wide where nothing is meant to be copied."""
+    """The text of the terminal, at most 80 columns wide except lines to copy."""
     made = StringIO()
     show(records, Console(file=made, width=_PAGE, color_system=None), observed=observed)
     return made.getvalue()
@@ -156,6 +156,6 @@ def _failures(record: Record, observations: Observations, console: Console, line
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    # Only the first line starts at the margin, so that none of a backend's words can pass for the verdict.
+    # Only the first line starts at the margin, so that no text of a backend can be mistaken for the verdict.
     indent = "    "
     return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""What others wrote: text made safe to print, files read within bounds."""
+"""Untrusted input: text made safe to print, files read within bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COMMAND: Final = re.compile(r"(?m)(^[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)")
 
 
 def printable(text: str) -> str:
-    """The text with every character but line ends escaped that a terminal does not show as itself.
+    """The text with all characters escaped, except line ends, that a terminal does not show as themselves.
 
     Control characters, marks that turn the direction of text round, line separators and half surrogates are escaped.
     """
@@ -32,7 +32,7 @@ def one_line(text: str) -> str:
 
 
 class Unreadable(Exception):
-    """A file is not what it must be: where, what is wrong in one sentence, and the next step."""
+    """A file cannot be used: the place, the fault in one sentence, and the next step."""
 
     def __init__(self, place: str, message: str, hint: str = "") -> None:
         super().__init__(message)

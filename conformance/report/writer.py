@@ -1,4 +1,4 @@
-"""The formats that one finished record is written in; a writer is one function, and one line in the table."""
+"""The formats of a finished record; a writer is one function and one line in the table."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def canonical(records: Sequence[Record], observed: Sequence[Observations]) -> by
 
 
 def span(observations: Observations) -> tuple[datetime, datetime] | None:
-    """When a run began and ended; None where that was not observed."""
+    """The start and end of a run; None if they were not observed."""
     if "written" not in observations:
         return None
     end = datetime.fromisoformat(observations["written"]).astimezone(UTC)
@@ -85,7 +85,7 @@ _EXCUSED: Final = "yellow"
 
 
 def badge(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """The badge of one record: the verdict, and how much was tried.
+    """The badge of one record: the verdict, and the scope.
 
     A badge has room for a few words. It names the profile, and says "part" where only selected checks ran.
     """
@@ -97,7 +97,7 @@ def badge(records: Sequence[Record], observed: Sequence[Observations]) -> str:
         "color": _COLOURS.get(record.verdict, _EXCUSED),
     }
     if record.verdict in (NOT_CONFORMANT, NO_JUDGEMENT):
-        members["isError"] = True  # the page that shows the badge cannot choose another colour
+        members["isError"] = True  # so the page with the badge cannot choose another colour
     return document_text(members)
 
 
