@@ -16,7 +16,7 @@ from conformance.report.untrusted import one_line
 from conformance.report.verdict import NOT_TRIED
 from conformance.vectors.jsontext import digest_of, document_text
 
-# Two records are comparable where these are the same: then the same checks were made in the same way.
+# These decide, and the contracts, fuzzed calls, checks made and crash workloads: the checks must be made alike.
 _DECIDING: Final = ("harness", "vectors", "profile", "selection", "seed")
 _TOLD: Final = ("text", "name", "version", "language", "wire", "sandbox", "operators")  # of the backend
 _ABSENT: Final = "(absent)"
@@ -25,7 +25,7 @@ _SHOWN: Final = 20  # checks
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """One thing in which the compared files differ; `decides` where they are not comparable for it."""
+    """One thing in which the compared files differ; `decides` if it makes them not comparable."""
 
     what: str
     values: tuple[str, ...]  # one for each file
@@ -34,7 +34,7 @@ class RunDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The compared files by name, what differs, and the checks whose verdicts differ with a word for each file."""
+    """The compared files by name, what differs, and the checks whose verdicts differ, with a verdict for each file."""
 
     names: tuple[str, ...]
     differing: tuple[RunDifference, ...]
@@ -42,7 +42,7 @@ class Comparison:
 
     @property
     def comparable(self) -> bool:
-        """Whether nothing differs that decides."""
+        """Whether no difference decides."""
         return not any(one.decides for one in self.differing)
 
     @property
@@ -71,7 +71,7 @@ def compare_records(names: Sequence[str], records: Sequence[Record]) -> Comparis
 
 
 def _part(record: Record) -> str:
-    """Which checks a run made whose other members do not say it: it ended early, or chose what had failed."""
+    """Which checks a run made, by a digest if it ended early or chose the last failures: no other member says which."""
     if not record.members.get("stopped", 0) and "--last-failed" not in record["selection"].split():
         return "all that were selected"
     ids = [entry["id"] for entry in record.entries]
@@ -79,7 +79,7 @@ def _part(record: Record) -> str:
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
-    """Compare run manifests: the members that a requirement names decide. Of run traces the rows are compared as well.
+    """Compare run manifests: the members that a requirement names decide. Rows of run traces are compared too.
 
     Raises BrokenRecord for a row that cannot be read.
     """
@@ -95,7 +95,7 @@ def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
 
 
 def _rows(traces: Sequence[RunTrace]) -> Iterator[RunDifference | None]:
-    """In what the rows of run traces differ, which decides nothing."""
+    """The differences between the rows of run traces; none of them decides."""
     counts, apart = column_differences(traces)
     yield _differing("number of rows", counts, False)
     for one in apart:

@@ -26,14 +26,14 @@ from conformance.vectors.jsontext import document_text
 _STATUS: Final = {"pass": "passed", "fail": "failed", "error": "failed", "not_applicable": "skipped"}
 _NAMES: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://tallystick.dev/ctrf")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RUN: Final = "tallystick"  # the suite of what belongs to no operator
+_RUN: Final = "tallystick"  # the suite of problems that belong to no operator
 Test = dict[str, Any]
 
 
 def ctrf(records: Sequence[Record], observed: Sequence[Observations]) -> str:
     """The report of one record.
 
-    All times and durations are those of the observations, and 0 where there are none.
+    All times and durations come from the observations; without observations they are 0.
     """
     (record,), (observations,) = records, observed
     tests = [*_tests(record, observations), *_troubles(record)]
@@ -75,7 +75,7 @@ def ctrf(records: Sequence[Record], observed: Sequence[Observations]) -> str:
 
 
 def _times(observations: Observations) -> tuple[int, int]:
-    """Start and end of a run in milliseconds since 1970."""
+    """Start and end of a run in milliseconds since 1970 (UTC)."""
     if (found := span(observations)) is None:
         return 0, round(observations.get("seconds", 0) * 1000)
     start, stop = ((moment - _EPOCH) // timedelta(milliseconds=1) for moment in found)

@@ -36,14 +36,14 @@ class FailureGroup:
 
 
 def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
-    """The entries that failed or could not be judged; with `excused` those that were expected to."""
+    """The entries that failed or could not be judged; with `excused`, those of them that are excused."""
     return [e for e in entries if e["verdict"] in ("fail", "error") and e.get("excused", False) is excused]
 
 
 def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
-    """The distinct failures: those whose difference can be read, then those that struck most often, first.
+    """The distinct failures, sorted: a readable difference before one of digests only, then the larger group first.
 
-    What fuzzing found joins the frozen cases that differ at the same place, so that a smaller call can represent them.
+    Failures of fuzzing join the frozen cases that differ at the same place, so that a smaller call can represent them.
     """
     groups: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in failures:
@@ -57,9 +57,9 @@ def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
 
 
 def _group_of(group: Sequence[Entry], prose: Prose) -> FailureGroup:
-    """The group behind its smallest failure that cites the field that differs; an answer's size does not count.
+    """The group with its best example first: not too large, frozen, citing the field that differs, small.
 
-    A frozen case has a reason and can be explained: a drawn call comes first only where the frozen ones are large.
+    A frozen case has a reason and can be explained: a drawn call comes first only if all frozen ones are large.
     """
 
     def rank(entry: Entry) -> tuple[Any, ...]:
@@ -72,7 +72,7 @@ def _group_of(group: Sequence[Entry], prose: Prose) -> FailureGroup:
 
 
 def _place(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A shape without the kind of its checks and the postconditions, which drawn calls do not all name."""
+    """A shape without the kind of check and the broken postconditions, which not all drawn calls name."""
     return (shape[0], *shape[2:-1])
 
 
@@ -121,7 +121,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """How a backend was tried: enough to write the commands that try it again."""
+    """How a backend was tried: all that the commands need that try it again."""
 
     backend: str
     profile: str
@@ -130,7 +130,7 @@ class Reproduction:
     sandbox: str = "none"
 
     def repeat(self, check: str, crash: bool = False) -> str:
-        """The command that repeats one check alone; a `crash` workload is only tried where that is asked for."""
+        """The command that repeats one check alone; a workload needs `crash`."""
         words = ["tally", "run", "--backend", self.backend]
         if self.wire != "json":
             words += ["--wire", self.wire]
@@ -154,9 +154,9 @@ def reproduction_in(record: Record) -> Reproduction:
 
 
 def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
-    """What the backend wrote on stderr before it was lost in a check; empty where it was not.
+    """What the backend wrote on stderr before it was lost in a check; empty if it was not lost.
 
-    Where it answered with an error of no contract, an exception may be behind it: the end of what it wrote in the run.
+    If it answered with an error that no contract has, an exception may be the cause: then the end of the run's stderr.
     """
     if entry.get("difference", {}).get("expected") == UNREGISTERED and (
         said := str(observations.get("stderr_tail", "")).rstrip()
@@ -166,7 +166,7 @@ def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
 
 
 def _last_trace(said: str) -> list[str]:
-    """The end of a trace with what matters: some begin with the message and end with indented calls, others end so."""
+    """The lines of a stack trace that have the message: some traces end with it, others end with indented calls."""
     lines = said.splitlines()
     heads = [k for k, line in enumerate(lines) if not line[:1].isspace()]
     if not heads or heads[-1] == len(lines) - 1:
@@ -175,7 +175,7 @@ def _last_trace(said: str) -> list[str]:
 
 
 def seconds_in(observations: Mapping[str, Any], entry: Entry) -> float:
-    """How long a check took, 0 where that was not observed."""
+    """How many seconds a check took, 0 if that was not observed."""
     return float(observations.get("durations", {}).get(entry["id"], 0))
 
 
@@ -198,7 +198,7 @@ def excuse_of(record: Record, entry: Entry) -> str:
 
 
 def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") -> Sequence[Fact]:
-    """Everything that is known about one failure, in the order in which a reader asks.
+    """Everything that is known about one failure, in the order of a reader's questions.
 
     `stderr` is an observation of this run, never part of a record.
     """
@@ -234,7 +234,7 @@ def _facts(entry: Entry, prose: Prose, tried: Reproduction, stderr: str) -> Iter
     if entry["kind"] == "vector" and ("call" in entry or entry["verdict"] == "fail"):
         yield Fact("explain", tried.explain(entry["id"]), verbatim=True)
     elif entry["kind"] == "fuzz":
-        # No frozen case has this call: the rules of its operator are what can be read.
+        # No frozen case has this call, so `tally explain` can only show the rules of its operator.
         operator = entry["call"]["operator"] if "call" in entry else entry["operator"]
         yield Fact("explain", shlex.join(["tally", "explain", operator]), verbatim=True)
 
@@ -256,7 +256,7 @@ def _difference(difference: Entry) -> Iterator[Fact]:
 
 
 def _lengths(difference: Entry) -> str:
-    """How much shorter or longer a long text is than the right one; empty where both are short, or of one length."""
+    """How much shorter or longer a long text is than the right one; empty if both are short or equally long."""
     right, wrong = difference["expected"], difference["actual"]
     if not (isinstance(right, str) and isinstance(wrong, str)) or _is_phrase(wrong, difference["path"], ""):
         return ""
@@ -267,13 +267,13 @@ def _lengths(difference: Entry) -> str:
 
 
 def _guards(guards: Mapping[str, Any]) -> Iterator[Fact]:
-    """The two guards that compete, where a wrong failure was answered."""
+    """The guards that compete if a wrong failure was answered: the deciding one, and those with the answered code."""
     decides, answered = guards.get("decides"), guards.get("answered", ())
     if decides is not None:
         yield Fact("guard", f"{decides['id']} decides with {decides['code']}: {decides['that']}")
     for guard in answered:
         place = "comes later" if decides is not None else "allows this call"
-        # No guard refuses the call: of several, the answer does not show which one the backend applied.
+        # If no guard refuses the call and several have the code, the backend may have applied any of them.
         label = "answered as" if decides is not None or len(answered) == 1 else "perhaps"
         yield Fact(label, f"{guard['id']} with {guard['code']}, which {place}: {guard['that']}")
 
@@ -284,7 +284,7 @@ def _cited(label: str, id_: str, row: Mapping[str, str]) -> Fact:
 
 
 def shown_value(value: Any, path: str, note: str) -> str:
-    """One side of a difference: a wire value, or the phrase in its place where there is none to compare."""
+    """One side of a difference: a wire value, or the phrase in its place if there is no value to compare."""
     return value if _is_phrase(value, path, note) else json_text(value)
 
 
@@ -316,7 +316,7 @@ def window(text: str, at: int) -> str:
 
 
 def cut(text: str, limit: int = 280) -> str:
-    """A text of at most `limit` characters, and how long the whole is."""
+    """The text; a longer one than `limit` is cut, with the length of the whole."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record has them all)"
 
 

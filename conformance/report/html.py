@@ -1,4 +1,4 @@
-"""The report as one HTML file, and the page of a folder of reports; nothing that a backend says can act in them."""
+"""The report as one HTML file, and the page of a folder of reports; no text of a backend can act in them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from conformance.report.certificate.keys import PublicKey
     from conformance.report.certificate.statement import Statement
 
-MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all of them
+MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all failures
 
 
 def verdict_sentence(record: Record) -> str:
@@ -74,8 +74,8 @@ def html_page(
 def html_file(records: Sequence[Record], observed: Sequence[Observations], suite: Suite | None = None) -> str:
     """The page with the proof of the suite whose contracts the records were made with.
 
-    That is `suite` or the bundled one; the page of another suite shows no proof. Raises MalformedContract where the
-    contracts of a suite cannot be read, UnreadableReport where its proof cannot.
+    That is `suite` or the bundled one; other records get no proof. Raises MalformedContract if the
+    contracts of a suite cannot be read, UnreadableReport if its proof cannot be read.
     """
     from conformance.contract.library import load_library
     from conformance.contract.suite_file import bundled_suite
@@ -90,7 +90,7 @@ def html_file(records: Sequence[Record], observed: Sequence[Observations], suite
 
 
 def policy(style: str, script: str = "") -> str:
-    """The content security policy that lets this style and this script act, and nothing else."""
+    """The content security policy that allows only this style and this script."""
     style_hash, script_hash = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
     )
@@ -147,7 +147,7 @@ def _scope(record: Record, observations: Observations) -> Iterator[tuple[str, st
 
 
 def environment() -> Environment:
-    """The templates of the pages, with everything escaped that they print."""
+    """The templates of the pages; they escape everything that they print."""
     found = Environment(
         loader=PackageLoader("conformance.report", "page"),
         autoescape=True,
@@ -162,12 +162,12 @@ def environment() -> Environment:
 
 
 def _printable(value: Any) -> Any:
-    """Anything that is printed on the page, made printable and cut where it is long, before it is escaped."""
+    """A value for the page: text is made printable and cut if it is long, before it is escaped."""
     return value if hasattr(value, "__html__") else printable(cut(str(value), LONGEST))
 
 
 def _breakable(value: str) -> Markup:
-    """A long name that a line may end in, after each of its parts."""
+    """A long name in which a line may break after each part."""
     shown = str(escape(_printable(value)))
     for sign in (".", "::", "_", "/"):
         shown = shown.replace(sign, f"{sign}<wbr>")
@@ -175,7 +175,7 @@ def _breakable(value: str) -> Markup:
 
 
 def source_of(templates: Environment, name: str) -> Markup:
-    """A file of the page as it is; it is ours."""
+    """A file of this package that goes into the page unescaped."""
     assert templates.loader is not None
     return Markup(templates.loader.get_source(templates, name)[0])  # noqa: S704
 
@@ -196,7 +196,7 @@ class Reported:
 def index_page(
     title: str, reported: Sequence[Reported], steps: Rows, proof: SuiteStrength | None, together: str
 ) -> str:
-    """The page; `steps` are the commands that verify the reports, each with its purpose, `together` a link.
+    """The page of a folder of reports; `steps` are commands that verify them, with their purpose, `together` is a link.
 
     The same records, certificates, steps and proof give the same bytes.
     """
@@ -250,5 +250,5 @@ def _certified(statement: Statement, key: PublicKey) -> Iterator[tuple[str, str]
 
 
 def _short(digest: str) -> str:
-    """The beginning of a digest, which is enough to recognize it; the files have all of it."""
+    """The beginning of a digest, enough to recognize it; the files have the whole digest."""
     return f"{digest[:16]}..."

@@ -1,4 +1,4 @@
-"""One failure as the HTML page draws it: its facts, the marked difference, where a sequence parts, its commands."""
+"""One failure on the HTML page: its facts, the marked difference, where a sequence differs, its commands."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Entry, Record
 from conformance.report.summary import others_of
 
-LONGEST: Final = 4000  # characters of one text; a page that is slow to open is not read
-MOST_OTHERS: Final = 20  # failures alike that are named; the list of checks has them all
+LONGEST: Final = 4000  # characters of one text; with more, the page is slow to open
+MOST_OTHERS: Final = 20  # similar failures that are named; the list of checks has them all
 _BEFORE: Final = 60  # characters of a long value that are shown before the first difference
 _AFTER: Final = 140
 _NEIGHBOURS: Final = 4  # elements of a sequence on each side of the first that differs
-# These facts are drawn in another form.
+# The page shows these facts in another form.
 _DRAWN: Final = frozenset({"differs at", "expected", "actual", "asked", "repeat", "explain", "stderr"})
 _STEPS = re.compile(r"[^.\[\]]+|\[[0-9]{1,18}\]")
 
@@ -45,10 +45,10 @@ class MarkedText:
 
 @dataclass(frozen=True, slots=True)
 class SequenceDifference:
-    """Where two sequences part: the elements from `begins` to `agreed` are equal, one of those up to `until` is not.
+    """Where two sequences differ: the elements from `begins` to `agreed` are equal, one up to `until` is not.
 
-    Of a single call of a declared sequence, `begins` is the position of its first value: what comes before was not
-    asked. `around` has the answered elements near that place, with their indices; `expected` is the right one there.
+    For one call of a declared sequence, `begins` is the position of its first value: earlier values were not asked
+    for. `around` has the answered elements near that place, with their indices; `expected` is the right one there.
     """
 
     unit: str
@@ -58,7 +58,7 @@ class SequenceDifference:
     around: tuple[tuple[int, str], ...] = ()
     expected: str = ""
     begins: int = 0
-    declared: bool = False  # whether the unit is that of a declared sequence
+    declared: bool = False  # whether the contracts declare the sequence
 
     @property
     def is_whole(self) -> bool:
@@ -67,12 +67,12 @@ class SequenceDifference:
 
     @property
     def share(self) -> float:
-        """How far into the sequence they part, from 0 to 1."""
+        """The place of the first difference as a share of the sequence, from 0 to 1."""
         return self.agreed / self.count
 
 
 def failure_view(alike: FailureGroup, anchor: str, record: Record, observations: Mapping[str, Any]) -> dict[str, Any]:
-    """A group of failures alike, told through its first, as the template reads it."""
+    """What the template needs for a group of similar failures; the first failure represents it."""
     entry = alike.first
     facts = facts_of(entry, record["prose"], reproduction_in(record))
     told = [fact for fact in facts if fact.label not in _DRAWN]
@@ -99,7 +99,7 @@ def failure_view(alike: FailureGroup, anchor: str, record: Record, observations:
 
 
 def _joined_facts(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], bool]]:
-    """Facts with their texts; one without a label continues the last."""
+    """Facts with their texts; a fact without a label continues the one before."""
     joined: list[tuple[str, list[str], bool]] = []
     for fact in facts:
         if fact.label or not joined:
@@ -122,7 +122,7 @@ def _difference_window(entry: Entry) -> dict[str, Any] | None:
 
 
 def marked(text: str, at: int) -> MarkedText:
-    """A window of a text around the character at `at`; what lies beyond it is counted."""
+    """A window of a text around the character at `at`; the characters outside it are counted."""
     start, end = max(at - _BEFORE, 0), at + 1 + _AFTER
     head = f"({start} characters) ..." if start else ""
     tail = f"... ({len(text) - end} characters)" if end < len(text) else ""
@@ -130,7 +130,7 @@ def marked(text: str, at: int) -> MarkedText:
 
 
 def parting_of(entry: Entry) -> SequenceDifference | None:
-    """Where the sequence of a failure parts; None where no sequence of two elements or more differs."""
+    """Where the sequence of a failure first differs; None unless a sequence of two or more elements differs."""
     calls = entry.get("details", {}).get("calls")
     if calls is not None:
         agreed, differs, count = calls["agreed"], calls["differs"], calls["count"]
@@ -158,7 +158,7 @@ def parting_of(entry: Entry) -> SequenceDifference | None:
 
 
 def _element(value: Any) -> str:
-    """An element in a narrow cell; the beginning of whole numbers and digests is shown, because they differ there."""
+    """An element for a narrow cell: its first characters, in which integers and digests differ."""
     text = str(value)
     return text if len(text) <= 24 else f"{text[:24]}..."
 
@@ -171,7 +171,7 @@ def _inner(value: Any, step: str) -> Any:
 
 
 def _pretty(value: Any) -> str:
-    """A wire value over several lines where it is short enough to be read; a long one is cut."""
+    """A wire value on several lines; a long one is cut on one line."""
     text = json_text(value)
     if len(text) > LONGEST:
         return cut(text, LONGEST)

@@ -20,12 +20,12 @@ from conformance.report.untrusted import printable
 from conformance.report.verdict import crash_words, run_problems
 from conformance.report.writer import Observations
 
-# `printable` escapes every character that XML 1.0 has no place for; servers refuse a whole file for one of them.
-_RUN = "tallystick"  # the suite of what belongs to no operator
+# `printable` escapes every character that XML 1.0 forbids; a server refuses the whole file if it has one.
+_RUN = "tallystick"  # the suite of problems that belong to no operator
 
 
 def junit(records: Sequence[Record], observed: Sequence[Observations]) -> bytes:
-    """The page of one record: failure = a wrong answer, error = a crash, a timeout or a broken protocol."""
+    """The page of one record: failure = a wrong answer or a run problem that is not `lost`, error = no answer."""
     (record,), (observations,) = records, observed
     tree = ET.ElementTree(suites_of(record, observations))
     ET.indent(tree)
@@ -77,7 +77,7 @@ def _properties(suite: ET.Element, record: Record, operator: str) -> None:
 
 def _case(suite: ET.Element, record: Record, entry: Entry, observations: Observations) -> None:
     operator = entry["operator"]
-    # Joined, classname and name are the check's id again but for one separator.
+    # Classname and name together are the id of the check, without the separator between them.
     name = entry["id"].removeprefix(operator).removeprefix("::")
     time = f"{seconds_in(observations, entry):g}"
     case = ET.SubElement(suite, "testcase", classname=printable(operator), name=printable(name), time=time)

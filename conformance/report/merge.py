@@ -12,14 +12,14 @@ from conformance.report.verdict import NOT_TRIED
 from conformance.report.writer import Observations
 from conformance.trial.check import Diagnosis
 
-# What must be the same in every part: then one run could have tried all of it.
+# These must be equal in every part: then one run could have made all the checks.
 _COMMON: Final = ("format", "harness", "contracts", "vectors", "profile", "seed", "backend", "expected_failures")
-_MADE: Final = ("verdict", "verdicts", "sentence", "stopped")  # anew, of the whole
+_MADE: Final = ("verdict", "verdicts", "sentence", "stopped")  # made again for the whole
 _UNITED: Final = ("missing", "obstacles", "unexpected_passes", "unmatched_expectations")
 
 
 class Unmergeable(Exception):
-    """Two records contradict each other, or are parts of different things; says in what."""
+    """Two records contradict each other, or do not belong to one run; the message says why."""
 
 
 def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
@@ -69,7 +69,7 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
 
 
 def _of_one(records: Sequence[Record], checks: int) -> dict[str, int]:
-    """The vectors of one implementation alone in all parts; where parts share checks, those of the part with most."""
+    """The vectors that one implementation alone confirms; if parts share checks, the largest number of a part."""
     total = sum if sum(len(record["results"]) for record in records) == checks else max
     counts = {name: total(record["scope"].get(name, 0) for record in records) for name in ("unconfirmed", "determined")}
     return {name: count for name, count in counts.items() if count}
@@ -85,7 +85,7 @@ def _common(one: Record, other: Record) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _united(what: str, names: Sequence[str], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The members of all parts; raises Unmergeable where two say different things of the same member."""
+    """The members of all parts; raises Unmergeable if two parts have different values for one member."""
     united: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for name, part in zip(names, parts, strict=True):
@@ -109,7 +109,7 @@ def _crash(names: Sequence[str], records: Sequence[Record]) -> Any:
 
 
 def _diagnosis(records: Sequence[Record]) -> Mapping[str, Any] | None:
-    """The diagnosis that all parts with failures share; different ones mean that no known mistake explains all."""
+    """The diagnosis that all parts with failures share; if they have different ones, no known mistake explains all."""
     red = [record for record in records if any(_red(entry) for entry in record.entries)]
     found: list[Mapping[str, Any] | None] = [record["diagnosis"] for record in red]
     if not found or None in found:
@@ -122,7 +122,7 @@ def _red(entry: Entry) -> bool:
 
 
 def merged_observations(record: Record, observed: Sequence[Observations]) -> Observations:
-    """The times and words of all parts; nothing where those of one part are unknown."""
+    """The times and stderr of all parts; empty if those of one part are unknown."""
     if not all(observed):
         return {}
     written = [one["written"] for one in observed if one.get("written")]

@@ -19,7 +19,7 @@ _WORDS: Final = (2, 4, 8)  # bytes
 
 
 def looks_like(failures: Sequence[Entry]) -> str:
-    """The one shape that all of these failures have, in a few words; empty where there is none, or too few failures."""
+    """The one shape that all of these failures have, in a few words; empty if there is none or too few failures."""
     if said := _refused_limit(failures):
         return said
     pairs = [pair for entry in failures for pair in _pairs(entry)]
@@ -34,7 +34,7 @@ def looks_like(failures: Sequence[Entry]) -> str:
 
 
 def _refused_limit(failures: Sequence[Entry]) -> str:
-    """The one limit that all of these different calls lie at and were refused at; empty where there is none."""
+    """Words about the one limit at which all of these calls were refused although it allows them; else empty."""
     calls = {repr(entry.get("call", {}).get("inputs")) for entry in failures}
     found: list[Mapping[str, str]] = [entry.get("details", {}).get("limits", {}) for entry in failures]
     shared = [id_ for id_ in found[0] if all(id_ in limits for limits in found)]
@@ -44,7 +44,7 @@ def _refused_limit(failures: Sequence[Entry]) -> str:
 
 
 def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """The right and the wrong value where a failure differs, in wire form."""
+    """The right and the wrong value at the place where a failure differs, in wire form."""
     difference = entry.get("difference")
     if difference is None or difference.get("note") or difference["path"] in ("", "outcome", "error.message"):
         return
@@ -54,9 +54,9 @@ def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
 
 
 def _beginning(entry: Entry) -> Iterator[tuple[Any, Any]]:
-    """Of a right text known by its first letters, length and digest: the wrong one that begins it, one letter longer.
+    """A pair for a long right text of which only head and length are known, if the wrong text may be its beginning.
 
-    Only a mistake that cuts just there makes the one of the other.
+    The right side is the wrong text and one more letter: only a cut at just this length gives the wrong text.
     """
     difference = entry.get("difference", {})
     right, wrong = difference.get("expected"), difference.get("actual")
@@ -67,7 +67,7 @@ def _beginning(entry: Entry) -> Iterator[tuple[Any, Any]]:
 
 
 def _gives(shape: Shape, right: Any, wrong: Any) -> bool:
-    """Whether a shape makes the wrong value of the right one; decimal texts may be numbers, or bytes."""
+    """Whether a shape turns the right value into the wrong one; decimal texts are also tried as numbers."""
     pairs = [(right, wrong)]
     if _is_decimal(right) and _is_decimal(wrong):
         pairs.append((int(right), int(wrong)))
@@ -124,7 +124,7 @@ def _reversed_hex(text: str) -> str:
 
 
 def _cut_units(size: int) -> Shape:
-    """A text that keeps so many bytes of its UTF-8."""
+    """The text cut to `size` bytes of UTF-8."""
     return _text(lambda text: text.encode()[:size].decode("utf-8", "ignore"))
 
 
@@ -133,7 +133,7 @@ def _cut_letters(size: int) -> Shape:
 
 
 def _cut_utf16(size: int) -> Shape:
-    """A text that keeps so many UTF-16 units; half a letter beyond U+FFFF is lost."""
+    """The text cut to `size` UTF-16 units; half of a letter above U+FFFF is dropped."""
     return _text(lambda text: text.encode("utf-16-le")[: 2 * size].decode("utf-16-le", "ignore"))
 
 
@@ -145,7 +145,7 @@ def _through_float(text: str, layout: str) -> str:
 
 
 def _next_bits(step: int) -> Shape:
-    """A float, in hex digits, one unit in the last place beside the right one."""
+    """A float, in hex digits, `step` units in the last place from the right one."""
     return _text(lambda text: f"{int(text, 16) + step:0{len(text)}x}" if len(text) in (4, 8, 16) else "")
 
 
@@ -153,7 +153,7 @@ def _sign_bit(text: str) -> str:
     return f"{int(text, 16) ^ 1 << 4 * len(text) - 1:0{len(text)}x}" if len(text) in (4, 8, 16) else ""
 
 
-# Bytes of UTF-8 first: where every letter has one byte, the units cannot be told apart.
+# Bytes of UTF-8 first: if every letter has one byte, cuts in other units give the same text.
 _CUTS: Final[tuple[tuple[str, Callable[[int], Shape]], ...]] = (
     ("bytes", _cut_units),
     ("letters", _cut_letters),
@@ -161,7 +161,7 @@ _CUTS: Final[tuple[tuple[str, Callable[[int], Shape]], ...]] = (
 )
 _SIZES: Final = tuple(sorted({2**power - less for power in range(3, 17) for less in (0, 1)}))
 
-# The first that fits is shown: the narrow shapes come before those that fit more.
+# The first shape that fits is shown, so special shapes come before general ones.
 _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
     ("off by one: one too many", _number(lambda value: value + 1)),
     ("off by one: one too few", _number(lambda value: value - 1)),

@@ -1,4 +1,4 @@
-"""The canonical record of one run: the same bytes for the same run, whatever the order, the workers or the host."""
+"""The canonical record of one run: its bytes do not depend on the order of checks, the workers or the host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALWAYS: Final = frozenset({"id", "kind", "operator", "group", "why", "verdict",
 
 
 def entry_of(result: Result, excused: bool = False) -> Entry:
-    """The record's entry for one result; `excused` where an expected-failures file lists it."""
+    """The record's entry for one result; `excused` if an expected-failures file lists it."""
     check = result.check
     members: dict[str, Any] = {
         "id": check.id,
@@ -53,7 +53,7 @@ def entry_of(result: Result, excused: bool = False) -> Entry:
 
 
 def cited_by_guards(entry: Entry, member: str) -> list[str]:
-    """What the guards that compete in an entry cite, each id once; `member` is requirements or rulings."""
+    """The ids that the competing guards of an entry cite, each once; `member` is requirements or rulings."""
     return list(dict.fromkeys(id_ for guard in _guards(entry) for id_ in guard[member]))
 
 
@@ -71,9 +71,9 @@ Prose = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
-    """The requirements, rulings and clauses of the contract that entries name, each with its place.
+    """The text and place of the requirements, rulings and contract clauses that entries name.
 
-    `clauses` are keyed OPERATOR/id, by the operator of the call. What the library does not know is left out.
+    `clauses` are keyed OPERATOR/id, by the operator of the call. Ids that the library does not know are left out.
     """
     entries = list(entries)
     requirements = sorted({id_ for entry in entries for id_ in _cited(entry, "requirements")})
@@ -109,7 +109,7 @@ def _cited(entry: Entry, member: str) -> set[str]:
 
 
 def called(entry: Entry) -> str:
-    """The operator of the call behind an entry: of a trace, the one that was answered wrongly."""
+    """The operator of the call of an entry; for a trace, of the step that was answered wrongly."""
     return str(entry.get("call", {}).get("operator", entry["operator"]))
 
 
@@ -127,9 +127,9 @@ def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
 
 
 def with_places(entries: Iterable[Entry], library: Library) -> Iterator[Entry]:
-    """The entries; one whose answer differs in a value of a sequence gets the detail `sequence`.
+    """The entries; an entry whose answer differs in a value of a sequence gets the detail `sequence`.
 
-    That is the unit, the position of the first value of the call, that of the value that differs, and the length.
+    It has the unit, the positions of the call's first value and of the value that differs, and the sequence's length.
     """
     known: dict[str, CallSequence] = {}
     for entry in entries:
@@ -138,7 +138,7 @@ def with_places(entries: Iterable[Entry], library: Library) -> Iterator[Entry]:
 
 
 def _place(entry: Entry, library: Library, known: dict[str, CallSequence]) -> dict[str, Any] | None:
-    from conformance.codec.form import form_of  # these compile expressions, which a reader of records does not need
+    from conformance.codec.form import form_of  # slow: these compile expressions; readers of records do not
     from conformance.vectors.call_sequence import call_sequence
 
     operator, inputs = entry["call"]["operator"], entry["call"]["inputs"]
@@ -167,7 +167,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BrokenRecord(Exception):
-    """A file is not a whole record; says where it is broken, what was expected, and the next step."""
+    """A file is not a whole record; the message says where, what was expected, and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Record:
 
     @property
     def sentence(self) -> str:
-        """The verdict in one line, with what is red and what was tried."""
+        """The verdict in one line, with the failures and what was tried."""
         return str(self.members["sentence"])
 
 
@@ -214,7 +214,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def digest_of_record(record: Record) -> str:
-    """The digest in the footer of a record, which names it."""
+    """The digest in the footer of a record; it identifies the record."""
     footer = _FOOTER.search(encode_record(record))
     assert footer is not None
     return footer[1].decode()
@@ -253,7 +253,7 @@ def _sections(members: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _damage(data: bytes) -> str:
-    """Where a record with a footer differs from what was written: line, and what is wrong there."""
+    """Where a record with a footer was altered: the line, and what is wrong there."""
     try:
         members = json.loads(data)
         sections = members.pop("sections")
@@ -278,12 +278,12 @@ def _digest(value: Any) -> str:
 
 def _line(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
-    # A backend may say half a surrogate pair, which UTF-8 has no bytes for.
+    # A backend may answer with half a surrogate pair, which UTF-8 cannot encode.
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _member_text(value: Any) -> str:
-    """One member on one line, or its items on a line each, so that a difference between two records is short."""
+    """One member on one line, or each of its items on a line, so that a diff of two records is short."""
     if isinstance(value, dict) and value:
         return "{\n" + ",\n".join(f"    {_line(key)}: {_line(value[key])}" for key in sorted(value)) + "\n  }"
     if isinstance(value, list) and value:
@@ -292,7 +292,7 @@ def _member_text(value: Any) -> str:
 
 
 def record_of(run: RunResult, library: Library) -> Record:
-    """The record of a run; a function of what was judged alone, its observations left out."""
+    """The record of a run; it depends only on what was judged, never on observations."""
     excused = run.excused
     entries = list(with_places((entry_of(result, result.check.id in excused) for result in run.results), library))
     entries.sort(key=lambda entry: str(entry["id"]))
@@ -326,7 +326,7 @@ def record_of(run: RunResult, library: Library) -> Record:
 
 
 def read_back(run: RunResult, library: Library) -> Record:
-    """The record of a run as a reader of its file sees it: writers and verifiers get nothing more."""
+    """The record of a run as read from its file, so that writers and verifiers get nothing that the file lacks."""
     return read_record(encode_record(record_of(run, library)))
 
 
@@ -340,7 +340,7 @@ def _scope_of(run: RunResult) -> dict[str, Any]:
 
 
 def record_with_verdict(members: Mapping[str, Any]) -> Record:
-    """The record of what was found, with its verdict."""
+    """The record with these members and the verdict that follows from them."""
     counts = Counter(entry["verdict"] for entry in members["results"])
     found = {**members, "verdicts": {verdict.value: counts[verdict.value] for verdict in Verdict}}
     found["verdict"] = verdict_of(found)

@@ -13,7 +13,7 @@ from conformance.report.verdict import NO_JUDGEMENT, run_problems
 from conformance.report.writer import Observations, span
 
 _CHECK: Final = "check"  # the rule of a failure that names no clause
-_RUN: Final = "run"  # the rule of what belongs to no check
+_RUN: Final = "run"  # the rule of problems that belong to no check
 _PROSE: Final = {"clauses": "contract-clause", "requirements": "requirement", "rulings": "ruling"}
 
 
@@ -25,7 +25,7 @@ class Rules:
         self._indices: dict[str, int] = {}
 
     def index(self, id_: str, name: str, sentence: str) -> int:
-        """The index of a rule, which is added where it is new."""
+        """The index of a rule; a new rule is added."""
         if id_ not in self.known:
             self._indices[id_] = len(self.known)
             self.known[id_] = rule_of(id_, name, printable(sentence))
@@ -33,7 +33,7 @@ class Rules:
 
 
 def sarif(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """The log, one run for each record; the times of a run are those of its observations."""
+    """The log, one run for each record; the times of a run come from its observations."""
     return log_of(_run(record, observations) for record, observations in zip(records, observed, strict=True))
 
 
@@ -73,7 +73,7 @@ def _result(entry: Entry, record: Record, rules: Rules) -> dict[str, Any]:
 
 
 def _cited(entry: Entry, prose: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """What a failure contradicts, the clauses of the contract first: id, kind and row; what has no row is left out."""
+    """Id, kind and row of all that a failure contradicts, contract clauses first; ids without a row are omitted."""
     ids = {
         "clauses": [f"{called(entry)}/{id_}" for id_ in clauses_of(entry)],
         "requirements": entry["requirements"],

@@ -1,4 +1,4 @@
-"""Records, observations, run manifests and run traces from files that anybody may have written."""
+"""Records, observations, run manifests and run traces from files that are not trusted."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class RunTrace:
     file: Path
 
     def rows(self) -> Iterator[Row]:
-        """The rows as they are read, and the end as a last one, where there is one. Raises BrokenRecord."""
+        """The rows one by one; the last one is the end of the run, if the file has it. Raises BrokenRecord."""
         return _parquet_rows(self.file) if _is_parquet(self.file) else _lines(self.file)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """A column in which runs differ: in how many rows, in which first (from 1), and what each run has there."""
+    """A column in which runs differ: the number of such rows, the first one (from 1), and each run's value there."""
 
     column: str
     rows: int
@@ -57,7 +57,7 @@ class ColumnDifference:
 
 
 def is_trace(begin: bytes) -> bool:
-    """Whether a file that begins so is a run trace."""
+    """Whether a file with this beginning is a run trace."""
     return begin.startswith(_PARQUET) or b'"run_trace"' in begin.partition(b"\n")[0]
 
 
@@ -100,7 +100,7 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
 
 
 def _as_json(value: Any) -> Any:
-    """A value as the JSON lines say it."""
+    """A value of a Parquet file in the form that it has in JSON lines."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
@@ -151,7 +151,7 @@ def column_differences(traces: Sequence[RunTrace]) -> tuple[list[int], list[Colu
 
 
 def _part(number: int, rows: list[Row | None], found: dict[str, ColumnDifference]) -> None:
-    if len({text_of(row) for row in rows}) == 1:  # equal values would not do: 1, 1.0 and true are equal
+    if len({text_of(row) for row in rows}) == 1:  # texts, because 1, 1.0 and true are equal values
         return
     for column in dict.fromkeys(chain.from_iterable(row for row in rows if row is not None)):
         values = tuple(_NO_ROW if row is None else text_of(row.get(column, _ABSENT)) for row in rows)
@@ -176,7 +176,7 @@ MANIFEST_SCHEMA: Final = "run-manifest.schema.json"
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record with its file, and what was observed in its run where the folder of the file says it."""
+    """A record with its file, and the observations of its run if they are in the same folder."""
 
     file: Path
     record: Record
@@ -185,9 +185,9 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The members of a run manifest, and which requirement makes a member decide whether runs are comparable.
+    """The members of a run manifest; `deciding` has, by member, the requirement for which it decides comparability.
 
-    `trace` is the run trace whose header it is, if it is one.
+    `trace` is the run trace whose header the manifest is, if any.
     """
 
     file: Path
@@ -217,7 +217,7 @@ def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
 
 def _content(file: Path, most: int) -> bytes:
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would block
             raise BrokenRecord(f"{file}: it is no regular file; name a record.json")
         with file.open("rb") as source:
             return source.read(most)
@@ -260,7 +260,7 @@ def _schema(file: Path) -> dict[str, Any]:
 
 
 def _require_consistent(record: Record, data: bytes, file: Path) -> None:
-    """Raise BrokenRecord where the verdict is not that of the results, or the bytes are not those that tally writes."""
+    """Raise BrokenRecord if the verdict does not follow from the results, or the bytes are not as tally writes them."""
     ids = [entry["id"] for entry in record.entries]
     if twice := [id_ for id_, times in Counter(ids).items() if times > 1]:
         raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} is there twice; run `tally run` again")
@@ -278,7 +278,7 @@ def _require_consistent(record: Record, data: bytes, file: Path) -> None:
 
 
 def _observations(file: Path, record: Record) -> Observations:
-    """What was observed in the run of this record; nothing where the file beside it belongs to another run."""
+    """The observations of the run of this record; empty if the file beside it belongs to another run."""
     if not file.is_file():
         return {}
     try:
@@ -293,7 +293,7 @@ def _observations(file: Path, record: Record) -> Observations:
 
 
 def sound(observations: Observations) -> Observations:
-    """The observations that have the form in which a run writes them; nothing signs them, so others are left out."""
+    """The observations without malformed ones: no signature covers the file, so anybody may have edited it."""
     return {name: value for name, value in observations.items() if name in _FORMS and _FORMS[name](value)}
 
 

@@ -1,4 +1,4 @@
-"""In what two states of a suite differ, which certificates lapse between them, and whether the versions say so."""
+"""How two states of a suite differ, which certificates lapse, and whether the versions rose as they must."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _NAMED: Final = 3  # contracts in one sentence
 class Edition:
     """A suite at one moment, under the name that the user gave it.
 
-    A release that is known from the lock alone has no cases and no requirements' sentences. `remark` is what its
-    reader should know.
+    A release that is known only from the lock has no cases and no sentences of requirements. `remark` is a warning
+    to the reader.
     """
 
     name: str
     release: Release
     corpus: Corpus | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
-    wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts with their prose
+    wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts, prose included
     remark: str = ""
 
     @property
@@ -54,13 +54,13 @@ class Edition:
         return Installed(self.contracts, machines_of(self.release))
 
     def cases(self, operators: Iterable[str]) -> dict[str, Case]:
-        """The cases of some operators by id, as far as they are known."""
+        """The known cases of some operators, by id."""
         known = self.corpus.cases if self.corpus is not None else {}
         return {case.id: case for operator in operators for case in known.get(operator, ())}
 
 
 def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str, object]) -> Edition:
-    """The edition of files that are there; `locked` are the contracts of their lock."""
+    """The edition of the present files; `locked` are the contracts of their lock."""
 
     def compute() -> dict[str, Any]:
         rows = [row for page in library.requirements.values() for row in page.requirements]
@@ -68,7 +68,7 @@ def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str,
         wholes = {operator: digest(contract.source.value) for operator, contract in library.contracts.items()}
         return {"release": asdict(release), "sentences": {row.id: row.text for row in rows}, "wholes": wholes}
 
-    # All contracts and cases of the bundled suite take 6 s to read, and an edition is often asked for again.
+    # All contracts and cases of the bundled suite take 6 s to read, and the same edition is often needed again.
     digests = [files_digest(library.contracts), files_digest(corpus.cases)]
     key = digest_of_texts(digests) if all(digests) else ""
     plain = open_cache("report").get_or_make("edition", key, compute)
@@ -115,13 +115,13 @@ class SuiteDifference:
     requirements: tuple[RequirementChange, ...]
     lapsing: Mapping[str, str]  # the operators of OLD whose certificates lapse, with a reason
     operators: int  # in OLD
-    reworded: tuple[str, ...] = ()  # contracts in which only prose differs
+    reworded: tuple[str, ...] = ()  # contracts that differ only in prose
     certificates: tuple[CertificateLapse, ...] = ()
     remarks: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[ContractChange, ...]:
-        """The contracts whose version is not as governance asks."""
+        """The contracts whose version breaks the rules of governance."""
         return tuple(change for change in self.contracts if not change.is_granted)
 
     @property
@@ -223,7 +223,7 @@ def _rows(old: Edition, new: Edition) -> Iterator[RequirementChange]:
 
 _WIDTH: Final = 80
 _WHOLE_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens": False}
-_SHOWN: Final = 20  # cases and requirements in one list, where not all are asked for
+_SHOWN: Final = 20  # cases or requirements in one list, unless `every` is true
 
 
 def as_text(difference: SuiteDifference, every: bool = False) -> str:
@@ -253,7 +253,7 @@ def as_text(difference: SuiteDifference, every: bool = False) -> str:
 
 
 def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
-    """A line of any text, broken where it is longer than the terminal is wide."""
+    """The lines of a text, wrapped to the width of a terminal."""
     first, behind = " " * indent, " " * (indent + 4 if further is None else further)
     return wrap(one_line(text), _WIDTH, initial_indent=first, subsequent_indent=behind, **_WHOLE_WORDS)
 
@@ -299,7 +299,7 @@ def _facts(change: ContractChange, difference: SuiteDifference) -> Iterator[tupl
 
 
 def _cases(change: ContractChange, difference: SuiteDifference, added: bool) -> Iterator[tuple[str, str]]:
-    """The ids of cases that are not the same, and what happened to each; those that are new where `added` is true."""
+    """The ids of the cases that differ, and what happened to each; new cases only if `added` is true."""
     yield from ((id_, "is gone") for id_ in change.removed)
     yield from ((id_, f"changed in {difference.changed[id_]}") for id_ in change.changed)
     yield from ((id_, "was added") for id_ in change.added if added)
@@ -382,7 +382,7 @@ def as_json(difference: SuiteDifference, every: bool = True) -> str:
 
 
 def as_entry(difference: SuiteDifference, tag: str) -> str:
-    """An entry of a changelog about a release, in Markdown; `old` of the difference has no name before the first."""
+    """An entry of a changelog about a release, in Markdown; before the first release, `old` has no name."""
     lines = [f"## {tag}", ""]
     for change in difference.contracts:
         successor = f", the successor of {code(change.predecessor)}" if change.predecessor else ""

@@ -27,13 +27,13 @@ from conformance.report.verdict import some_of
 KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
 
 
-MOST_FAILURES: Final = 8  # distinct ones; more than a screenful hides the first
+MOST_FAILURES: Final = 8  # distinct failures; with more, the first one scrolls off the screen
 _GROUP: Final = {"fail": "Failure group", "error": "Error group"}
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """So many of so many that ran; `excused` failures were expected, `undeclared` checks never ran."""
+    """How many checks passed and failed; `excused` failures were expected, `undeclared` checks never ran."""
 
     passed: int = 0
     excused: int = 0
@@ -47,7 +47,7 @@ class Score:
 
     @property
     def text(self) -> str:
-        """The cell: passed of run, empty where there was nothing to run."""
+        """The cell: the passed and the judged checks, empty if none was judged."""
         return f"{self.passed}/{self.ran}" if self.ran else ""
 
     @property
@@ -87,7 +87,7 @@ def scores_by_kind(record: Record) -> tuple[list[str], list[tuple[str, list[Scor
 
 
 def scores_by_backend(records: Sequence[Record]) -> list[tuple[str, list[Score | None]]]:
-    """Every operator with its score on each backend; None where a record has no check of it."""
+    """Every operator with its score on each backend; None if a record has no check of it."""
     columns = [{name: score_of(some) for name, some in by_operator(record.entries).items()} for record in records]
     operators = sorted({operator for column in columns for operator in column})
     return [(operator, [column.get(operator) for column in columns]) for operator in operators]
@@ -96,7 +96,7 @@ def scores_by_backend(records: Sequence[Record]) -> list[tuple[str, list[Score |
 def listed_failures(
     record: Record, observations: Mapping[str, Any], most: int
 ) -> tuple[list[tuple[str, list[Fact], str]], str]:
-    """Title, facts and hint (empty where there is none) of `most` distinct failures, and how many are left out."""
+    """Title, facts and hint (may be empty) of at most `most` distinct failures, and how many are left out."""
     groups = group_alike(failures_of(record.entries), record["prose"])
     told = []
     for number, alike in enumerate(groups[:most], 1):
@@ -137,12 +137,12 @@ def undeclared(records: Iterable[Record]) -> list[str]:
 
 
 def undeclared_line(names: Sequence[str], most: int = 3) -> str:
-    """One line about the operators that are not declared, with so many of their names."""
+    """One line about the operators that are not declared, with at most `most` names."""
     return f"not declared: {counted(len(names), 'operator')} ({some_of(names, most)})"
 
 
 def others_of(alike: FailureGroup) -> Fact:
-    """How many failures are alike, and in which groups."""
+    """How many other failures are similar, and in which groups."""
     groups = Counter(entry["group"] for entry in alike.others)
     named = ", ".join(f"{group} {count}" for group, count in groups.most_common(4))
     hidden = sum(count for _, count in groups.most_common()[4:])
@@ -151,7 +151,7 @@ def others_of(alike: FailureGroup) -> Fact:
 
 
 def remarks(record: Record) -> Iterator[tuple[str, str]]:
-    """What is said about a run as a whole, as (text, style) lines."""
+    """Remarks about a run as a whole, as (text, style) lines."""
     if unknown := sorted({*record["backend"]["operators"]} - {*record["contracts"]}):
         meant = [one for name in unknown for one in close_to(name, [*record["contracts"]], 0.8, 1)]
         hint = f" (did you mean {some_of(meant)}?)" if meant else ""

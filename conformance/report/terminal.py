@@ -31,14 +31,14 @@ from conformance.report.verdict import tone_of
 from conformance.report.writer import Observations
 
 _UNDECLARED: Final = "n/a"
-_NAMES: Final = 3  # of the operators that are not declared
+_NAMES: Final = 3  # names of operators that are not declared
 _TONES: Final = {"good": "bold green", "fair": "bold yellow", "bad": "bold red"}
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
 
 def verdict_table(records: Sequence[Record]) -> Table:
-    """A row per operator; of one backend a column per kind of check, of several a column each."""
-    # Nothing to spare: beside the longest operator's name the columns fill 80 characters.
+    """A row per operator; for one backend a column per kind of check, for several a column per backend."""
+    # With the longest operator's name, the columns fill all 80 characters.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
     table.add_column("operator", overflow="fold")
     if len(records) == 1:

@@ -1,4 +1,4 @@
-"""What others wrote: text made safe to print, files read within bounds."""
+"""Texts and files of others: text is made safe to print, files are read up to a limit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _COMMAND: Final = re.compile(r"(?m)(^[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)")
 
 
 def printable(text: str) -> str:
-    """The text with every character but line ends escaped that a terminal does not show as itself.
+    """The text with every character escaped that a terminal does not show as itself, except line ends.
 
-    Control characters, marks that turn the direction of text round, line separators and half surrogates are escaped.
+    Control characters, marks that change the direction of text, line separators and half surrogates are escaped.
     """
     if text.isprintable():
         return text
@@ -32,7 +32,7 @@ def one_line(text: str) -> str:
 
 
 class Unreadable(Exception):
-    """A file is not what it must be: where, what is wrong in one sentence, and the next step."""
+    """A file is not what it must be; has the place, one sentence on the fault, and the next step."""
 
     def __init__(self, place: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class Unreadable(Exception):
 def read_bounded(file: Path, most: int) -> bytes:
     """The content of a regular file of at most `most` bytes; raises Unreadable."""
     try:
-        # A pipe would keep the reader waiting; O_NONBLOCK lets it be opened and refused.
+        # Opening a pipe would block; with O_NONBLOCK it can be opened and refused.
         with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:
             facts = os.fstat(opened.fileno())
             if not stat.S_ISREG(facts.st_mode):
@@ -57,7 +57,7 @@ def read_bounded(file: Path, most: int) -> bytes:
 
 def plain_json(data: bytes, place: str) -> Any:
     """The value of strict JSON text: UTF-8, no key twice, no number that JSON does not have. Raises Unreadable."""
-    from conformance.vectors.jsontext import strict_json  # with CBOR, which `tally --version` can do without
+    from conformance.vectors.jsontext import strict_json  # imports CBOR, which `tally --version` does not need
 
     try:
         return strict_json(data.decode("utf-8"))

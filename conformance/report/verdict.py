@@ -1,4 +1,4 @@
-"""The words of the verdict, made in one place: in a terminal, a record, JUnit and the exit status they are the same."""
+"""The words of the verdict, made in one place, so that terminal, record, JUnit and exit status agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.contract.wording import counted
 from conformance.trial.check import Verdict
 
 CONFORMANT: Final = "CONFORMANT"
-PASSED: Final = "PASSED WITH"  # so many expected failures; never certifiable
+PASSED: Final = "PASSED WITH"  # n EXPECTED FAILURES follows; never certifiable
 NOT_CONFORMANT: Final = "NOT CONFORMANT"
 NO_JUDGEMENT: Final = "NO JUDGEMENT"
 NOT_TRIED: Final = "not tried"
@@ -40,17 +40,17 @@ def tone_of(verdict: str) -> str:
 
 
 def status_of(verdict: str) -> int:
-    """The exit status that a verdict is (DESIGN 7)."""
+    """The exit status for a verdict (DESIGN 7)."""
     return {NOT_CONFORMANT: 1, NO_JUDGEMENT: 2}.get(verdict, 0)
 
 
 def exit_status(verdicts: Iterable[str]) -> int:
-    """The exit status of a run: the worst of its backends', and 2 where there was none."""
+    """The exit status of a run: the worst of its verdicts, 2 if there is none."""
     return max(map(status_of, verdicts), default=status_of(NO_JUDGEMENT))
 
 
 def sentence_of(members: Mapping[str, Any]) -> str:
-    """The verdict of a record in one line: the word, what is red, and what was tried."""
+    """The verdict of a record in one line: the word, the failures, and what was tried."""
     verdict, counts = str(members["verdict"]), members["counts"]
     if verdict == NO_JUDGEMENT:
         return f"{verdict}: {_hindrance(members)}"
@@ -74,7 +74,7 @@ def sentence_of(members: Mapping[str, Any]) -> str:
 
 
 def crash_words(crash: Mapping[str, Mapping[str, Any]] | str) -> str:
-    """What was found out about crashes: "not tried", or the lowest level that a workload reached."""
+    """The result of the crash workloads: "not tried", or the lowest level that a workload reached."""
     if isinstance(crash, str):
         return crash
     if not crash:
@@ -127,7 +127,7 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class RunProblem:
-    """Something red that belongs to no check; `lost` where the backend or the harness failed, not an answer."""
+    """A problem that belongs to no check; `lost` if the backend or the harness failed, not an answer."""
 
     name: str
     text: str
@@ -135,7 +135,7 @@ class RunProblem:
 
 
 def run_problems(members: Mapping[str, Any]) -> Iterator[RunProblem]:
-    """What makes a run red beside its checks; a run without a judgement has at least one."""
+    """The problems of a run that belong to no check; a run without a judgement has at least one."""
     if members["verdict"] == NO_JUDGEMENT and not members["obstacles"]:
         yield RunProblem("no judgement", _hindrance(members), lost=True)
     for number, why in enumerate(members["obstacles"], 1):
@@ -151,12 +151,12 @@ def run_problems(members: Mapping[str, Any]) -> Iterator[RunProblem]:
 
 
 def _short(text: str) -> str:
-    """A text on one line, cut where it is long."""
+    """A text on one line, cut if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
 def some_of(names: Sequence[str], most: int = _SHOWN) -> str:
-    """The first of some names, and how many more there are."""
+    """The first `most` names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"

@@ -1,1 +1,1 @@
-"""Certificates: a signed statement about one record, the artifact that was tried, and who believes it."""
+"""Certificates: a signed statement about one record and one artifact, and how it is verified."""

@@ -22,7 +22,7 @@ _CHUNK: Final = 1 << 20
 
 
 class NoArtifact(Exception):
-    """A text names nothing that can be certified; says what was found and the next step."""
+    """A text names nothing that can be certified; the message says why, and the next step."""
 
     def __init__(self, message: str, hint: str = "name a file, a folder, or oci:sha256:DIGEST") -> None:
         super().__init__(message)
@@ -79,7 +79,7 @@ def path_of(text: str) -> Path | None:
 
 
 def files_of(place: Path) -> Iterator[Path]:
-    """The files that an artifact consists of, by the path that was named and by the real one."""
+    """Every file of an artifact twice: by the path that the user named, and by the path without links."""
     real = place.resolve()
     names = [name for name, _ in _files(real, real)] if real.is_dir() else [""]
     for name in names:
@@ -100,7 +100,7 @@ def sums_of(digests: Mapping[str, str]) -> bytes:
 
 
 def _files(folder: Path, whole: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder by its path; a link counts as the file in the folder that it leads to."""
+    """Every file below a folder with its path; a link counts as the file it points to, which must be in the folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = Path(entry.path)
@@ -137,15 +137,15 @@ def _sha256(file: Path) -> str:
 
 
 UNKNOWN, NAMED, PROGRAM = "not established", "named", "program"
-STARTED: Final = (UNKNOWN, NAMED, PROGRAM)  # the surest one last
+STARTED: Final = (UNKNOWN, NAMED, PROGRAM)  # the most certain one last
 _WITH_VALUE: Final = ("-W", "-X", "--check-hash-based-pycs")  # options of Python
 
 
 @dataclass(frozen=True, slots=True)
 class StartedArtifact:
-    """What the words of a command say of the artifact: one of STARTED, and the file in it that they name.
+    """Whether a command starts the artifact, as far as its words say: one of STARTED, and the file that they name.
 
-    A program that is in the artifact was started. A file that is named was handed to a program, which may ignore it.
+    PROGRAM: the started program is in the artifact. NAMED: a program got the file as an argument and may ignore it.
     """
 
     how: str = UNKNOWN
@@ -165,12 +165,12 @@ class StartedArtifact:
 
 
 def started_from(annotations: Mapping[str, Any]) -> StartedArtifact:
-    """What a certificate says; nothing where it says nothing."""
+    """The same read from the annotations of a certificate; UNKNOWN if they do not say it."""
     return StartedArtifact(str(annotations.get("how", UNKNOWN)), str(annotations.get("file", "")))
 
 
 def started_by(command: BackendCommand, artifact: Path | None) -> StartedArtifact:
-    """What the words of a command say of the artifact; an image has no path."""
+    """Whether a command starts the artifact, as far as its words say; `artifact` is None for an image."""
     if artifact is None:
         return StartedArtifact()
     place = artifact.resolve()
@@ -185,7 +185,7 @@ def started_by(command: BackendCommand, artifact: Path | None) -> StartedArtifac
 
 
 def _path_in_artifact(file: Path, artifact: Path) -> str | None:
-    """The path of a file or folder in the artifact; the artifact's own name where it is the artifact itself."""
+    """The path of a file or folder inside the artifact, the name of the artifact for itself, else None."""
     try:
         real = file.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -196,7 +196,7 @@ def _path_in_artifact(file: Path, artifact: Path) -> str | None:
 
 
 def _paths(words: Sequence[str], here: Path) -> Iterator[Path]:
-    """What the arguments may name, the values of options such as `--file=main.js` among them."""
+    """The paths that the arguments may name, also as values of options: `--file=main.js`."""
     for word in words:
         option = word.startswith("-")
         value = word.partition("=")[2] if option else word
@@ -205,7 +205,7 @@ def _paths(words: Sequence[str], here: Path) -> Iterator[Path]:
 
 
 def _modules(program: str, words: Sequence[str], command: BackendCommand, here: Path) -> Iterator[Path]:
-    """The files of the module that `python -m` runs; the worker of the harness imports the one that follows it."""
+    """The files of the module that `python -m` runs; for the worker of the harness, of the module that it imports."""
     if not Path(program).name.startswith("python"):
         return
     places = [*filter(None, command.environment.get("PYTHONPATH", "").split(os.pathsep))]

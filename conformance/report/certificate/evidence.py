@@ -45,7 +45,7 @@ class Envelope:
         return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(self.payload), self.payload)
 
     def signer(self, keys: Iterable[PublicKey]) -> PublicKey | None:
-        """The first of these keys that signed; None where none did. A `keyid` only says which key to try."""
+        """The first of these keys that signed, or None. A `keyid` only says which key to try."""
         return next((key for key in keys if any(self._is_by(one, key) for one in self.signatures)), None)
 
     def _is_by(self, signature: Signature, key: PublicKey) -> bool:
@@ -59,7 +59,7 @@ def signed(payload: bytes, key: SigningKey) -> Envelope:
 
 
 def encode_envelope(envelope: Envelope) -> bytes:
-    """The bytes of an envelope; there is one text for one envelope."""
+    """The bytes of an envelope; equal envelopes give equal bytes."""
     value = {
         "payload": b64encode(envelope.payload).decode(),
         "payloadType": envelope.payload_type,
@@ -71,7 +71,7 @@ def encode_envelope(envelope: Envelope) -> bytes:
 def read_envelope(data: bytes, place: str) -> Envelope:
     """The envelope in a file of Tallystick; raises Unreadable.
 
-    Its bytes must be those that `encode_envelope` writes, so that every one of them counts.
+    Its bytes must be those that `encode_envelope` writes, so that no byte can be changed unnoticed.
     """
     if len(data) > _MOST_ENVELOPE:
         raise Unreadable(place, f"it has {len(data)} bytes; at most {_MOST_ENVELOPE} are read")
@@ -131,7 +131,7 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 def unpack(data: bytes, place: str) -> dict[str, bytes]:
     """The files of a bundle, by name; raises Unreadable.
 
-    Its bytes must be those that `pack` makes of its files, so that every one of them counts.
+    Its bytes must be those that `pack` makes of its files, so that no byte can be changed unnoticed.
     """
     if len(data) > _MOST_BUNDLE:
         raise Unreadable(place, f"it has {len(data)} bytes; at most {_MOST_BUNDLE} are read")
@@ -156,7 +156,7 @@ def unpack(data: bytes, place: str) -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A certificate file as it was read: the envelope, and the files of the bundle where it is one."""
+    """A certificate file as it was read: the envelope, and the files of the bundle if it is a bundle."""
 
     place: str
     envelope: Envelope

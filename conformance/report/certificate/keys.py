@@ -1,4 +1,4 @@
-"""Ed25519 keys in files that the user names: a pair is made, the private half signs, the public half verifies."""
+"""Ed25519 keys in files that the user names: make a pair, sign with the private half, verify with the public half."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """The half that signs; it never shows itself."""
+    """The half that signs; its repr never shows the key."""
 
     public: PublicKey
     _key: Any = field(repr=False, compare=False)
@@ -56,7 +56,7 @@ class SigningKey:
 
 
 def new_pair(prefix: Path, test: bool = False) -> PublicKey:
-    """Write PREFIX.key, which only its owner can read, and PREFIX.pub; raises OSError, FileExistsError for either.
+    """Write PREFIX.key, which only its owner can read, and PREFIX.pub; raises OSError, FileExistsError if one exists.
 
     `test` asks for the test key, which is always the same one.
     """
@@ -66,7 +66,7 @@ def new_pair(prefix: Path, test: bool = False) -> PublicKey:
     key = _test_key() if test else Ed25519PrivateKey.generate()
     secret = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
     public = _public(key.public_key())
-    # The public half first: a private key without one is never left behind.
+    # The public half first, so that no private key is left without its public half.
     made = _write_new(prefix.with_name(f"{prefix.name}.pub"), public.pem, 0o644)
     try:
         _write_new(prefix.with_name(f"{prefix.name}.key"), secret, 0o600)
@@ -77,18 +77,18 @@ def new_pair(prefix: Path, test: bool = False) -> PublicKey:
 
 
 def _test_key() -> Any:
-    """The private half of the test key, as `cryptography` has it."""
+    """The private half of the test key, as an object of `cryptography`."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(TEST_SEED).digest())
 
 
 def _write_new(file: Path, data: bytes, mode: int) -> Path:
-    """A new file with these bytes; one that is there already, a link included, is never written to."""
+    """Write a new file with these bytes; an existing file or link is never written to."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as opened:
-            os.fchmod(opened.fileno(), mode)  # whatever the umask left of it
+            os.fchmod(opened.fileno(), mode)  # the umask may have removed some bits
             opened.write(data)
             opened.flush()
             os.fsync(opened.fileno())
@@ -113,7 +113,7 @@ def public_from(pem: bytes, place: str) -> PublicKey:
         raise Unreadable(place, "this is a private key", "name the .pub file, and keep the .key file to yourself")
     try:
         key = load_pem_public_key(pem)
-    except Exception as error:  # the library raises what its parsers raise
+    except Exception as error:  # the parsers of the library raise errors of many types
         message = f"no public key: expected {_FORM} ({type(error).__name__})"
         raise Unreadable(place, message, "name the .pub file of the certifier") from None
     if not isinstance(key, Ed25519PublicKey):
@@ -122,7 +122,7 @@ def public_from(pem: bytes, place: str) -> PublicKey:
 
 
 def read_signing(file: Path) -> SigningKey:
-    """The private key in a file that only its owner can read; raises Unreadable, whose text has no key in it."""
+    """The private key in a file that only its owner can read; raises Unreadable, whose text never contains the key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

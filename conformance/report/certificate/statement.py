@@ -36,7 +36,7 @@ HARNESS, VECTORS, MUTANTS, MATRIX = "harness", "vectors", "mutants", "kill-matri
 SANDBOXES: Final = ("none", "bwrap")  # the safer one last
 NONCES: Final = ("given", "fresh")  # who chose it: the certifier, or chance
 _NONCE_BYTES: Final = 32
-# Where no operator has a workload, a crash can do no harm.
+# If no operator has a workload, a crash can do no harm.
 CRASH_LEVELS: Final = ("not tried", "unknown", "none", "kill", "ext4", "posix", "no workload")
 
 
@@ -65,12 +65,12 @@ class Statement:
 
     @property
     def nonce(self) -> str:
-        """The 32 bytes, in hex, that the challenge was made from."""
+        """The 32 bytes, in hex, from which the challenge was made."""
         return str(self.annotations[NONCE]["hex"])
 
     @property
     def chosen(self) -> str:
-        """How the nonce was chosen: one of NONCES. A given one may have been known before the run."""
+        """How the nonce was chosen: one of NONCES. A given nonce may have been known before the run."""
         return str(self.annotations[NONCE].get("chosen", NONCES[0]))
 
     @property
@@ -80,7 +80,7 @@ class Statement:
 
     @property
     def started(self) -> StartedArtifact:
-        """Whether the command that was tried starts the artifact, as far as its words say."""
+        """Whether the command of the backend starts the artifact, as far as its words say."""
         return started_from(self.scope.get("started", {}))
 
     @property
@@ -90,7 +90,7 @@ class Statement:
 
 
 def moment(text: str) -> datetime:
-    """A time in ISO 8601, UTC where it names no zone; raises ValueError."""
+    """A time in ISO 8601, UTC if it names no zone; raises ValueError."""
     found = datetime.fromisoformat(text)
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
@@ -149,7 +149,7 @@ def sha256(data: bytes) -> str:
 def read_statement(payload: bytes, place: str, schema: Path) -> Statement:
     """The statement in a payload, which has the form of `schema`; raises Unreadable.
 
-    Its bytes must be those that `encode_statement` writes, so that no part of it says what another does not.
+    Its bytes must be those that `encode_statement` writes, so that no two of its parts contradict each other.
     """
     import jsonschema
 
@@ -183,7 +183,7 @@ def read_statement(payload: bytes, place: str, schema: Path) -> Statement:
 
 
 def _is_whole(statement: Statement) -> bool:
-    """Whether everything that a verifier asks for is there, of the right type."""
+    """Whether the statement has everything that a verifier needs, of the right type."""
     scope = statement.scope
     return (
         len(bytes.fromhex(statement.nonce)) == _NONCE_BYTES
@@ -208,7 +208,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[2]
 
 
 def refusals(run: RunResult, record: Record, options: RunOptions, before: Artifact, after: Artifact) -> Iterator[str]:
-    """Why a run is not certified, one sentence each; none where it is."""
+    """The reasons why a run is not certified, one sentence each; none if it is certified."""
     if before != after:
         yield f"the artifact changed during the run: it was {before.digest}, now it is {after.digest}"
     if record.verdict != CONFORMANT:
@@ -247,9 +247,9 @@ def statement_of(
 ) -> bytes:
     """The bytes of the statement about a certified run; `files` are those of the evidence, by name.
 
-    `fresh` says that the nonce was chosen for this run by chance.
+    `fresh` means that the nonce was chosen at random for this run.
 
-    Without observations among the files, the statement says nothing of the machine either, so that the same run gives
+    Without observations among the files, the statement does not describe the machine either, so that a run gives
     the same bytes on every machine.
     """
     backend = {name: record["backend"][name] for name in ("text", "name", "version", "language", "wire")}
@@ -285,7 +285,7 @@ def statement_of(
 
 
 def judged_digest(record: Record) -> str:
-    """The digest of what a replay must find again: the record without how the backend was started."""
+    """The digest of what a replay must reproduce: the record without the way in which the backend was started."""
     backend = {name: value for name, value in record["backend"].items() if name not in ("text", "sandbox")}
     return digest_of_json({**record.members, "backend": backend})
 
@@ -301,7 +301,7 @@ def crash_level(crash: Mapping[str, Mapping[str, Any]] | str) -> str:
 
 
 def environment() -> dict[str, Any]:
-    """Where a certificate is made."""
+    """The host and the program versions with which a certificate is made."""
     return {
         "tally": __version__,
         "python": platform.python_version(),
@@ -317,7 +317,7 @@ def harness_digest() -> str:
 
 
 def mutants_digest(suite: Suite) -> str:
-    """The digest of the files that describe the mutants, made in the same way."""
+    """The digest of the files that describe the mutants, made as in `harness_digest`."""
     files = {file.relative_to(suite.spec).as_posix(): file.read_bytes() for file in suite.spec.glob("*/mutants.yaml")}
     return manifest_digest(files)
 

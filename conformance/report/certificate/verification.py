@@ -1,4 +1,4 @@
-"""What a verifier asks for, in a policy, and finds out about a certificate: whole, trusted, and still of use?"""
+"""What a verifier requires in a policy, and the checks of a certificate: is it whole, trusted and not lapsed?"""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AuthorizedKey:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a verifier asks for; an empty requirement asks for nothing."""
+    """What a verifier requires; an empty requirement requires nothing."""
 
     authorities: tuple[AuthorizedKey, ...]
     operators: tuple[str, ...] = ()  # patterns, each of which a certified operator must match
@@ -69,7 +69,7 @@ class Policy:
         return tuple(one.key for one in self.authorities)
 
     def faults(self, statement: Statement, certificate: str, key: PublicKey, now: datetime) -> Iterator[str]:
-        """What of a certificate, by its id, that this key signed, the policy does not accept."""
+        """What the policy does not accept of a statement that `key` signed; `certificate` is its id."""
         if key.is_test and not self.accepts_test_key:
             yield "it is signed with the test key, which everybody has, and the policy has no `accept_test_key: true`"
         if key.id in self.revoked_keys:
@@ -102,7 +102,7 @@ class Policy:
 
 
 def read_policy(file: Path, schema: Path) -> Policy:
-    """The policy in a YAML file, or a TOML file by its ending; raises Unreadable."""
+    """The policy in a YAML file, or in a TOML file if its name ends so; raises Unreadable."""
     from conformance.contract.schema import violations
 
     source = _source(file)
@@ -148,7 +148,7 @@ class Installed:
     machine_of: Mapping[str, str]
 
     def of_operator(self, contracts: Mapping[str, str], operator: str) -> dict[str, str]:
-        """Those of some contracts that belong to an operator, or to a machine and its operations."""
+        """The entries of `contracts` that belong to an operator, or to a machine and its operations."""
         return {
             name: said for name, said in contracts.items() if operator in (name, self.machine_of.get(name))
         }
@@ -161,9 +161,9 @@ def installed(library: Library) -> Installed:
 
 
 def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy | None) -> PublicKey | str:
-    """The key that signed, of those that are trusted; a sentence where there is none.
+    """The trusted key that signed; if there is none, a sentence that says so.
 
-    With a policy, its keys are trusted; with keys as well, those that are among both.
+    The keys of the policy are trusted; if `keys` are given too, only those that are in both.
     """
     known = [*keys, *(policy.keys if policy is not None else ())]
     key = evidence.envelope.signer(known)
@@ -178,14 +178,14 @@ def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy
 
 
 def bundle_faults(evidence: Evidence, statement: Statement) -> Iterator[str]:
-    """The files of a bundle that are not those that were signed."""
+    """One sentence for each file of a bundle that is not the signed one."""
     for name in (RECORD, OBSERVATIONS, INDEX):
         if evidence.files and sha256(evidence.files[name]) != statement.digests.get(name):
             yield f"{name} in the bundle is not the file that was signed"
 
 
 def artifact_faults(statement: Statement, artifact: Artifact | None) -> Iterator[str]:
-    """Whether the artifact that the verifier has is another one."""
+    """A sentence if the verifier's artifact is not the certified one."""
     if artifact is not None and not artifact.is_same(statement.subject):
         yield f"the certificate is about another artifact: {statement.subject}, not {artifact}"
 
@@ -196,7 +196,7 @@ def lapsed(statement: Statement, installed: Installed) -> dict[str, str]:
 
 
 def lapses(operators: Iterable[str], then: Mapping[str, str], installed: Installed) -> dict[str, str]:
-    """Those of some operators whose certificates lapse; `then` is version and digest of every contract they name."""
+    """The operators whose certificates lapse, with a reason; `then` is version and digest of every contract then."""
     found = {}
     for operator in operators:
         mine = installed.of_operator(then, operator)
@@ -216,7 +216,7 @@ def _change(then: str, now: str) -> str:
 
 
 def require_record(evidence: Evidence) -> None:
-    """Read the record of a bundle; raises Unreadable where it is no whole record."""
+    """Read the record of a bundle; raises Unreadable if the record is not whole."""
     from conformance.report.record import BrokenRecord, read_record
 
     if not evidence.files:
@@ -235,7 +235,7 @@ def all_faults(
     artifact: Artifact | None,
     now: datetime,
 ) -> list[str]:
-    """Everything that is wrong with a certificate, apart from what has lapsed."""
+    """Everything that is wrong with a certificate, except lapsed operators."""
     faults = [*bundle_faults(evidence, statement), *artifact_faults(statement, artifact)]
     if policy is not None:
         faults += policy.faults(statement, evidence.id, key, now)
