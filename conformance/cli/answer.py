@@ -23,7 +23,7 @@ from conformance.vectors.difference import Difference
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:
-    """A frozen case: why it is there, what it tests, what it asks and expects."""
+    """A frozen case: its reason, the requirements that it tests, its calls and the expected outcome."""
     facts = [Fact("check", f"{case.id} ({case.kind}, profile {case.profile})"), Fact("why", case.why)]
     contract = library.contracts.get(case.operator)
     for group in contract.groups if contract is not None else ():
@@ -70,7 +70,7 @@ def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
 
 
 def workload_facts(workload: Workload, contract: Contract, library: Library) -> list[Fact]:
-    """A crash workload: why it is there, the level that is asked for, and its calls before, in and after the crash."""
+    """A crash workload: its reason, the required level, and its calls before, in and after the crash."""
     facts = [Fact("check", f"{contract.operator}%{workload.name} (crash workload)"), Fact("why", workload.why)]
     facts.append(Fact("contract", str(workload.position)))
     facts += cited(workload.requirements, workload.rulings, library)
@@ -161,19 +161,19 @@ class AnswerOptions:
     inputs: bytes | None
     record: Path | None
     timeout: float
-    position: int | None = None  # of a sequence
-    search: bool = False  # for the first difference of a sequence
-    every: bool = False  # ask every call of it
+    position: int | None = None  # in a sequence
+    search: bool = False  # look for the first difference of a sequence
+    every: bool = False  # ask every call of the sequence
     call: int | None = None  # of a long run, counted from 0
 
     @property
     def in_sequence(self) -> bool:
-        """Whether a sequence is asked about."""
+        """Whether the user asks about a sequence."""
         return self.position is not None or self.search
 
 
 def answered(question: ExplainedCall, options: AnswerOptions, library: Library, pair: BackendPair, at: int = 0) -> int:
-    """Print what the reference and the backend make of one call; `at` is the value that a derivation is about."""
+    """Print how the reference and the backend answer one call; `at` is the index of the value to derive."""
     operator, inputs = question.operator, question.inputs
     contract = library.contracts[operator]
     facts = [Fact("asked", cut(f"{operator} {json_text(inputs)}", 600))]
@@ -203,7 +203,7 @@ def answered(question: ExplainedCall, options: AnswerOptions, library: Library, 
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
     say(plain_lines(facts))
-    if contract.purity == "pure" and path:  # an answer that depends on state cannot be asked for again
+    if contract.purity == "pure" and path:  # an answer that depends on state cannot be repeated
         steps = steps_behind(question, library, pair, index if index is not None else at)
         written = [*steps, *_in_words(question, pair, path, index)]
         say("derivation")
@@ -212,7 +212,7 @@ def answered(question: ExplainedCall, options: AnswerOptions, library: Library, 
 
 
 def _in_words(question: ExplainedCall, pair: BackendPair, path: str, index: int | None) -> list[str]:
-    """How the reference derives a value in its own words, and the backend where it explains itself and differs."""
+    """The reference's own lines about the derivation of a value, and the backend's if it gives any and they differ."""
     asked = question.operator, question.inputs, path, index
     try:
         mine = pair.reference.derivation(*asked)
@@ -239,7 +239,7 @@ def _compared(backend: str, parted: Difference | None, theirs: Observed) -> list
 
 
 def _place(options: AnswerOptions, parted: Difference | None, reference: object) -> tuple[str, int | None]:
-    """The output and the index to derive: what was asked for, else where the two part, else the first list's head."""
+    """The output and the index to derive: the user's, else of the first difference, else of the first list."""
     if options.path:
         match = _ELEMENT.match(options.path)
         return (match[1], int(match[2])) if match else (options.path, options.index)

@@ -11,8 +11,8 @@ from conformance.contract.types import Struct
 from conformance.trial.fuzz.program import natural
 
 WIDTH: Final = 120
-_PIECE: Final = 80  # letters of a piece of a long text, as YAML
-_LONG: Final = 60  # letters, or items, that are not written in full where they repeat
+_PIECE: Final = 80  # letters of one piece of a long text, in YAML
+_LONG: Final = 60  # letters or items; a longer value is written in a short form if it repeats
 _PLAIN: Final = re.compile(r"(?!(true|false)\Z)[A-Za-z_][\w.-]*\Z", re.ASCII)
 _ODD: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
@@ -62,7 +62,7 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _shortened(value: Any) -> Any:
-    """A long text or list in a short form: its end repeated, or pieces that are joined."""
+    """A long text or list in a short form: `repeat` for an end that repeats, `join` for pieces."""
     if not isinstance(value, str | list) or len(value) <= _LONG:
         return value
     unit = 2 if isinstance(value, str) and len(value) % 2 == 0 and value[-2:-1] != value[-1:] else 1
@@ -80,7 +80,7 @@ def _shortened(value: Any) -> Any:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that are short as YAML."""
+    """The text in pieces that are short in YAML."""
     start, length = 0, 0
     for k, letter in enumerate(text):
         length += len(yaml_text(letter)) - 2
@@ -91,7 +91,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def natural_inputs(type_: Struct, wire: Mapping[str, Any], roots: Sequence[str]) -> dict[str, Any]:
-    """The inputs of a call as people write them: numbers as numbers, a root by its name."""
+    """The inputs of a call as a contract has them: numbers as numbers, a root by its name."""
     types = {field.name: field.type for field in type_.fields}
     return {
         name: value["root"] if name in roots and isinstance(value, Mapping) else natural(types[name], value)
@@ -102,7 +102,7 @@ def natural_inputs(type_: Struct, wire: Mapping[str, Any], roots: Sequence[str])
 def difference_from(
     base: Mapping[str, Any], inputs: Mapping[str, Any], type_: Struct, path: str = ""
 ) -> tuple[dict[str, Any], list[str]]:
-    """What to set and to unset, by dotted path, to make some inputs of a base; a list or map is set as a whole."""
+    """What to set and to unset, by dotted path, to turn a base into the inputs; a list or map is set as a whole."""
     found: dict[str, Any] = {}
     gone = [f"{path}{name}" for name in base if name not in inputs]
     types = {field.name: field.type for field in type_.fields}

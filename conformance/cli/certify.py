@@ -49,7 +49,7 @@ from conformance.vectors.jsontext import write_new
 from conformance.vectors.temp_roots import run_folder
 
 _PROFILES: Final = ("standard", "golden")
-_MOST_FAILURES: Final = 3  # shown of a run that is not certified
+_MOST_FAILURES: Final = 3  # failures that are shown of a run that is not certified
 
 
 def _nonce(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
@@ -76,7 +76,7 @@ def artifact_named(text: str) -> Artifact:
 
 
 def _require_free(files: Sequence[Path | None]) -> None:
-    """Refuse files that are there, and folders that are not writable, before a run that takes minutes."""
+    """Refuse existing files and folders that are not writable, before a run that takes minutes."""
     for file in files:
         if file is None:
             continue
@@ -101,7 +101,7 @@ def _require_outside(artifact_text: str, key: Path, written: Sequence[Path | Non
 
 
 def started_of(library: Library, options: RunOptions, artifact_text: str) -> StartedArtifact:
-    """What the backend's command says of the artifact; raises CommandError where its sandbox hides all of it."""
+    """Whether the backend's command starts the artifact; raises CommandError if its sandbox hides all its files."""
     place, suite = path_of(artifact_text), library.suite
     startable(options.backend, options.wire, library)
     command = resolve(options.backend, suite, options.wire)
@@ -118,7 +118,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
 
 
 def challenged(library: Library, options: RunOptions) -> RunResult:
-    """The run with the challenge of a startable backend; raises CommandError, and Exit where it says no hello."""
+    """The run of a backend with the challenge; raises CommandError, and Exit if there is no valid hello."""
     corpus = frozen_vectors(library, least=1)
     require_clean_contracts(library, corpus)
     run = run_or_bad_hello(library, corpus, options)
@@ -192,7 +192,7 @@ def command(
     require: Sequence[str],
     now: datetime | None,
     reproducible: bool,
-    **given: Any,  # profile, wire, jobs and timeout, as a run takes them
+    **given: Any,  # profile, wire, jobs and timeout, as in `tally run`
 ) -> int:
     """Test a backend, also with questions that its author could not know, and sign the result.
 

@@ -1,4 +1,4 @@
-"""What commands print: complaints, and outputs whose reader may go away."""
+"""What commands print: complaints, and outputs whose reader may end early."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from conformance.report.untrusted import for_log, one_line, printable
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
-    """Print lines on stdout, or on stderr, with everything escaped that could steer a terminal or a service for CI."""
+    """Print lines on stdout or stderr, with everything escaped that could control a terminal or a CI service."""
     click.echo(for_log(printable(text)), err=err, nl=nl)
 
 
 def write_report(data: bytes) -> None:
-    """Write the bytes of a report on stdout; on a terminal everything is escaped that could steer it."""
+    """Write the bytes of a report on stdout; on a terminal, everything that could control it is escaped."""
     if sys.stdout.isatty():
         say(data.decode("utf-8"), nl=False)
         return
@@ -35,9 +35,9 @@ MUTANT_IDS: Final = "the ids are in the mutants.yaml of each family"  # `tally m
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked: where, which code, what was expected and found, and the next step.
+    """A command cannot do what the user asked; has the place, a code, what is wrong, and the next step.
 
-    `status` is 1 where the thing judged is to blame, 2 where there is no judgement. Codes: T001 no such backend,
+    `status` is 1 if the fault is in the thing judged, 2 if there is no judgement. Codes: T001 no such backend,
     T002 no valid hello, T003 no such operator or check, T004 unusable vectors, T005 a file is in the way,
     T006 no such option or argument, or not with the others, T007 the backend was lost, T008 no derivation,
     T009 no specification, T010 contracts with findings, T011 a file cannot be written, T013 the system has no more
@@ -59,14 +59,14 @@ class CommandError(Exception):
 
 
 def require_known(place: str, name: str, known: Collection[str], message: str, otherwise: str = "") -> None:
-    """Refuse a name that is not among the known ones; raises CommandError, with those that are nearly the same."""
+    """Refuse a name that is not among the known ones; raises CommandError, which lists similar names."""
     if name not in known:
         raise CommandError(place, "T003", message, nearest(name, sorted(known), otherwise))
 
 
 @contextmanager
 def writing(place: str, hint: str) -> Iterator[None]:
-    """Report the system's error where it refuses to write; raises CommandError."""
+    """Turn an error of the system on writing into a CommandError."""
     try:
         yield
     except OSError as error:
@@ -80,16 +80,16 @@ def tell(complaint: CommandError) -> None:
 
 
 def split_error(text: str) -> tuple[str, str, str]:
-    """Place, message and hint of an error that says `place: message` and, below it, `    hint: ...`."""
+    """Place, message and hint of an error text `place: message` with a further line `    hint: ...`."""
     said, _, hint = text.partition("\n    hint: ")
     place, _, message = said.partition(": ")
     return place, message, hint
 
 
 class OutputDescriptor(io.FileIO):
-    """A file descriptor that swallows what can no longer be written; `failure` says why it could not.
+    """A file descriptor that drops everything after the first error; `failure` is that error.
 
-    A closed pipe is no failure: who closed it has read enough.
+    A closed pipe is no failure: its reader has read enough.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -98,7 +98,7 @@ class OutputDescriptor(io.FileIO):
         self._lost = False
 
     def write(self, data: Any) -> int:
-        """Write what can be written; the number of bytes given."""
+        """Write as much as possible; returns the size of `data` in any case."""
         view = memoryview(data).cast("B")
         size = len(view)
         try:
@@ -112,12 +112,12 @@ class OutputDescriptor(io.FileIO):
 
 
 def opened_outlets() -> tuple[OutputDescriptor, OutputDescriptor]:
-    """stdout and stderr over outlets of their own; a standard descriptor that is closed becomes the null device."""
+    """Put stdout and stderr on new outlets and return these; a closed standard descriptor becomes the null device."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next file that is opened takes its place, and a print lands in it.
+            # Else the next opened file gets this number, and prints are written to it.
             os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
     out, err = OutputDescriptor(1), OutputDescriptor(2)
     sys.stdout, sys.stderr = _text(out, sys.stdout), _text(err, sys.stderr)

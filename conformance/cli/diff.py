@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 GOVERNED, UNGOVERNED = 0, 1
 _FORMATS: Final = ("json", "markdown", "text")
-_CERTIFICATES: Final = ("*.intoto.json", "*.zip")  # what is read of a folder
+_CERTIFICATES: Final = ("*.intoto.json", "*.zip")  # the files of a folder that are read
 
 
 def named_edition(text: str) -> Edition:
-    """The edition that a text names: a folder, a revision of git, or the release in the lock; raises CommandError."""
+    """The edition for a folder, a revision of git, or the tag of the release in the lock; raises CommandError."""
     if text and _is_there(Path(text) / FILE):
         return _edition(text, Path(text), text)
     suite = current_suite()
@@ -47,7 +47,7 @@ def named_edition(text: str) -> Edition:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a name that is too long
+    except OSError:  # the name is too long
         return False
 
 
@@ -74,7 +74,7 @@ def _edition(name: str, folder: Path, prefix: str) -> Edition:
 
 
 def _placed(problem: Problem, folder: Path, prefix: str) -> Problem:
-    """A problem with its file as the user knows it, not as it is in a temporary folder."""
+    """A problem with the file that the user knows, instead of its copy in a temporary folder."""
     file = Path(problem.position.file)
     root = folder.resolve()
     shown = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
@@ -86,7 +86,7 @@ def _inside(prefix: str, file: str) -> str:
 
 
 def _released(suite: Suite, text: str) -> Edition | None:
-    """The release in the lock of a suite, where it has this tag; raises CommandError where the lock cannot be read."""
+    """The release in the lock of a suite if it has this tag; raises CommandError if the lock cannot be read."""
     from conformance.report.suite_difference import Edition
     from conformance.vectors.lock import read_lock
 

@@ -1,4 +1,4 @@
-"""`tally docs`: the pages of this version, which an installed package has too."""
+"""`tally docs`: the pages of this version; an installed package has them too."""
 
 from __future__ import annotations
 

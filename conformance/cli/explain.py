@@ -43,12 +43,12 @@ from conformance.report.record import BrokenRecord, read_record
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus
 
-_MARKS = "[#!?%]"  # what follows the operator in a check's id where it is no vector
+_MARKS = "[#!?%]"  # follows the operator in the id of a check that is no vector
 
 
 
 def explain(target: str, options: AnswerOptions) -> int:
-    """Print everything that is known; 1 where a backend that was named answers otherwise than the reference."""
+    """Print everything that is known; returns 1 if the named backend does not answer like the reference."""
     library = specification()
     corpus = frozen_vectors(library)
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
@@ -90,7 +90,7 @@ def explain(target: str, options: AnswerOptions) -> int:
 
 
 def _without_sequence(options: AnswerOptions, case: Case) -> AnswerOptions:
-    """The options where no sequence is declared: a position is a call of a long run, or a value of the only answer."""
+    """The options if no sequence is declared: a position means a call of a long run, or a value of the only answer."""
     if options.search and case.accumulation is None:
         return options
     if options.position is None:
@@ -169,7 +169,7 @@ def _in_sequence(
     corpus: Corpus,
     pair: BackendPair,
 ) -> int:
-    """Explain one position of a sequence, or the first where the backend parts."""
+    """Explain one position of a sequence, or the first at which the backend differs."""
     declaration = declared_sequence(library, contract.operator)
     begins = case or (case_of(declaration, corpus) if given is None else None)
     if declaration.replay is not None:

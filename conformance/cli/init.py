@@ -18,13 +18,13 @@ from conformance.contract.suite import Suite
 from conformance.contract.suite_file import bundled_suite, find_suite, is_own, read_suite
 
 SKELETONS: Final = Path(__file__).with_name("skeletons")
-_REFERENCES: Final[Mapping[str, str]] = {  # how the reference of each language starts
+_REFERENCES: Final[Mapping[str, str]] = {  # the command that starts the reference, by language
     "python": "python:reference.operators:backend",
     "javascript": "node reference/backend.js",
 }
 _ENDING: Final = ".txt"
 CI: Final = "ci"
-PROVIDERS: Final[Mapping[str, str]] = {  # where each looks for its file
+PROVIDERS: Final[Mapping[str, str]] = {  # the path at which each service looks for its file
     "github": ".github/workflows/tally.yml",
     "gitlab": ".gitlab-ci.yml",
     "pre-commit": ".pre-commit-config.yaml",
@@ -33,20 +33,20 @@ _SAFE: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_. +-]*(/[A-Za-z0-9_.][A-Za-z
 
 
 def filled(name: str, values: Mapping[str, str]) -> str:
-    """The text of a skeleton with the words that it leaves open as @WORD@."""
+    """The text of a skeleton with every placeholder @WORD@ filled in."""
     text = (SKELETONS / f"{name}{_ENDING}").read_text("utf-8")
     return re.sub("@([A-Z]+)@", lambda match: values[match[1]], text)
 
 
 def require_new(files: Iterable[Path], hint: str = "name a new folder") -> None:
-    """Refuse files that are there already; raises CommandError."""
+    """Refuse existing files; raises CommandError."""
     for file in files:
         if os.path.lexists(file):
             raise CommandError(str(file), "T005", "this file exists already", f"nothing was written; {hint}")
 
 
 def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
-    """Write files whole, with their folders, and say so, with their paths below `root`; raises CommandError."""
+    """Write whole files and their folders, and print their paths, relative to `root`; raises CommandError."""
     from conformance.vectors.jsontext import write_whole
 
     for file, text in texts.items():
@@ -57,9 +57,9 @@ def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
 
 
 def repository_of(suite: Path) -> Path:
-    """The top of the repository that a suite is in: the first folder above it with a `.git`; else the suite itself.
+    """The top of the repository of a suite: the nearest folder above it with a `.git`; else the suite itself.
 
-    The search ends at the user's home and at a folder of somebody else.
+    The search ends at the user's home and at a folder of another user.
     """
     suite = suite.resolve()
     home = os.environ.get("HOME", "")
@@ -72,7 +72,7 @@ def repository_of(suite: Path) -> Path:
 
 
 def ci_files(provider: str, repository: Path, suite: Path) -> dict[Path, str]:
-    """The text of every file of a provider, by its path; raises CommandError for an unsafe path of the suite."""
+    """The text of every file for a provider, by its path; raises CommandError if the suite's path is unsafe."""
     place = suite.resolve().relative_to(repository).as_posix()
     if not _SAFE.match(place):
         hint = "rename the folder: letters, digits, `_`, `.`, `+`, `-` and blanks are safe in a shell and in YAML"
@@ -180,7 +180,7 @@ def _suite(folder: Path, language: str) -> int:
 
 
 def _ci_files_of(suite: Suite) -> None:
-    """Write the CI files of a new suite, those that are not there; a path that cannot be in them leaves them out."""
+    """Write the missing CI files of a new suite; none if its path cannot be written in them."""
     repository = repository_of(suite.root)
     for provider in PROVIDERS:
         try:

@@ -1,4 +1,4 @@
-"""The reference and a backend, which `tally explain` asks the same: in a lasting process each, or in fresh ones."""
+"""The reference and a backend, which `tally explain` asks the same calls, in lasting or in fresh processes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from conformance.vectors.exchange import ConversationContext, Exchange, exchange
 from conformance.vectors.state_tracking import StateTransition, situations
 
 T = TypeVar("T")
-_MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one
+_MOST_CALLS: Final = 1 << 16  # at most so many calls between two checkpoints are compared one by one
 _MORE: Final = "`tally run` with this backend says more"
 
 
 class LazyBackend:
-    """One who answers; `place` is what a complaint about it names. Its process is started when it is first asked."""
+    """A backend whose process starts at the first call; `place` stands for it in error messages."""
 
     def __init__(self, name: str, place: str, codebook: Codebook, timeout: float) -> None:
         self.name, self.place, self.codebook = name, place, codebook
@@ -46,12 +46,12 @@ class LazyBackend:
             self._driver = driver_of(name, codebook, timeout)
         except BackendNotFound as error:
             raise CommandError(place, "T001", str(error)) from None
-        self._driver.tolerant = True  # a search may meet any number of calls that the backend does not survive
+        self._driver.tolerant = True  # a search may ask many calls that crash the backend
         self.client = Client(self._driver)
         self._hello: Hello | None = None
 
     def hello(self) -> Hello:
-        """What it said when its lasting process first started, now or before; raises CommandError."""
+        """The hello of its lasting process, which is started if necessary; raises CommandError."""
         try:
             self._hello = self._hello or self._driver.connect()
         except BadHello as error:
@@ -63,14 +63,14 @@ class LazyBackend:
         return CommandError(self.place, "T002", str(error), "is the command right?", status, stderr)
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
-        """What it makes of one call; a loss is an answer too, and the next call finds a new process.
+        """The answer to one call; a loss is an answer too, and the next call gets a new process.
 
-        Raises CommandError where the driver has given it up.
+        Raises CommandError if the driver has given the backend up.
         """
         return next(self.ask_all(operator, [inputs]))
 
     def ask_all(self, operator: str, many: Sequence[Inputs]) -> Iterator[Observed]:
-        """The same of many calls, which may be open at the same time."""
+        """The answers to many calls, as `ask` gives them; several calls may be open at a time."""
         self.hello()
         for found in self.client.ask([Call(operator, inputs) for inputs in many]):
             if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
@@ -78,7 +78,7 @@ class LazyBackend:
             yield found
 
     def derivation(self, operator: str, inputs: Inputs, path: str, index: int | None) -> list[str]:
-        """The lines in which it derives one output itself, none where it does not; raises LostBackend."""
+        """The backend's own lines about the derivation of an output, none if it gives none; raises LostBackend."""
         if not self.hello().explains:
             return []
         params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
@@ -90,7 +90,7 @@ class LazyBackend:
         return []
 
     def answer(self, operator: str, inputs: Inputs) -> Observed:
-        """What it answers to one call in a process of its own, with fresh roots; raises CommandError if it does not."""
+        """The answer to one call in a process of its own, with fresh roots; raises CommandError if there is none."""
 
         def talk() -> Talk[Observed]:
             with ConversationContext(self.codebook, self.client.dialect) as stage:
@@ -106,11 +106,11 @@ class LazyBackend:
         return self.run(talk)
 
     def exchanges(self, steps: Sequence[Step]) -> Sequence[Exchange]:
-        """What it answers to the steps of a trace; raises CommandError where it is lost."""
+        """The answers to the steps of a trace; raises CommandError if the backend is lost."""
         return self.run(lambda: exchanges(steps, self.codebook, self.client.dialect)).exchanges
 
     def run(self, start: Callable[[], Talk[T]]) -> T:
-        """Run one conversation in a process of its own; raises CommandError where it is lost or says no hello."""
+        """Run one conversation in a process of its own; raises CommandError if it is lost or gives no hello."""
         driver = self._driver
         (finished,) = driver.run([Conversation("interview", start, alone=True)])
         if finished.lost is not None:
@@ -126,7 +126,7 @@ class LazyBackend:
         return finished.finding
 
     def _require_begun(self) -> None:
-        """Start a backend that was lost before any call once more; raises CommandError where its command does not."""
+        """Start a backend that was lost before any call once more; raises CommandError if its command cannot start."""
         try:
             self._driver.start()[0].kill()
         except LostBackend:
@@ -137,48 +137,48 @@ class LazyBackend:
 
 
 def undeclared(place: str, *operators: str) -> CommandError:
-    """A backend does not declare what it is asked for."""
+    """The error for a backend that does not declare these operators."""
     message = f"it does not declare what is asked: {', '.join(sorted(operators))}"
     return CommandError(place, "T008", message, "name a backend that declares the operator in its hello")
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedCall:
-    """One call that is to be explained, and what was answered where that is known."""
+    """One call that is to be explained, and the answers as far as they are known."""
 
     operator: str
     inputs: Mapping[str, Any]
-    note: str = ""  # where it comes from
+    note: str = ""  # where the call comes from
     mine: Observed | None = None  # the reference's answer
     theirs: Observed | None = None
-    native: Mapping[str, Any] | None = None  # of a trace, with the state of the machine that the call finds
+    native: Mapping[str, Any] | None = None  # in a trace: the inputs, with the state of the machine before the call
 
 
 @dataclass(frozen=True, slots=True)
 class BackendPair:
-    """The reference, and the backend where one was named."""
+    """The reference, and the backend if the user named one."""
 
     codebook: Codebook
     reference: LazyBackend
     backend: LazyBackend | None
 
     def required(self, operator: str) -> None:
-        """Raise CommandError where the backend does not declare what is asked."""
+        """Raise CommandError if the backend does not declare the operator."""
         if self.backend is not None and operator not in self.backend.hello().operators:
             raise undeclared(self.backend.place, operator)
 
     def native(self, operator: str, inputs: Inputs) -> Inputs:
-        """Wire inputs as guards read them."""
+        """Wire inputs in the form that guards read."""
         native: Inputs = self.codebook[operator].inputs.to_native(inputs)
         return native
 
     def difference(self, operator: str, mine: Observed, theirs: Observed) -> Difference | None:
-        """Where the answer of the backend differs from that of the reference."""
+        """The difference between the backend's answer and the reference's, or None."""
         contract = self.codebook[operator].contract
         return difference(self.expected(mine), theirs, contract.outputs, contract.failure)
 
     def expected(self, observed: Observed) -> Expected:
-        """What the reference said, as what is expected; raises CommandError where it said nothing."""
+        """The reference's answer as the expected outcome; raises CommandError if there was no answer."""
         match observed:
             case ObservedResult(fields):
                 return ExpectedResult(fields)
@@ -188,7 +188,7 @@ class BackendPair:
         raise CommandError(self.reference.name, "T007", f"it gave no answer: {said}", _MORE)
 
     def first_different_call(self, operator: str, many: Sequence[Inputs]) -> tuple[int, Difference] | None:
-        """The first of some calls that the backend answers otherwise than the reference, and where."""
+        """The index of the first call that the backend answers differently from the reference, and the difference."""
         assert self.backend is not None
         answers = zip(self.reference.ask_all(operator, many), self.backend.ask_all(operator, many), strict=True)
         for number, (mine, theirs) in enumerate(answers):
@@ -199,7 +199,7 @@ class BackendPair:
     def situation(
         self, operator: str, inputs: Inputs, observed: Observed, native: Inputs | None = None
     ) -> StateTransition:
-        """One answered call as the clauses of its contract see it; `native` are its inputs with a machine's state."""
+        """One answered call in the form that contract clauses read; `native` has its inputs and a machine's state."""
         forms = self.codebook[operator]
         result = None
         if isinstance(observed, ObservedResult):
@@ -209,7 +209,7 @@ class BackendPair:
         )
 
     def trace(self, steps: Sequence[Step], wanted: str) -> ExplainedCall:
-        """One step as both make it: the named one, else the first they part at, else the last."""
+        """One step with both answers: the named one, else the first with different answers, else the last."""
         found = list(situations(steps, self.reference.exchanges(steps), self.codebook))
         theirs = () if self.backend is None else self.backend.exchanges(steps)
         names = [one.exchange.step for one in found]
@@ -223,10 +223,10 @@ class BackendPair:
         return ExplainedCall(mine.operator, mine.inputs, note, mine.observed, other, found[k].inputs)
 
     def first_divergence(self, accumulation: Accumulation, call: int | None) -> ExplainedCall:
-        """The first call of a long run that a backend answers otherwise than the reference; the first call without.
+        """The first call of a long run that the backend answers differently; without a backend, the first call.
 
-        With `call`, counted from 0, that one. The frozen checkpoints say between which two powers of two the runs
-        part, so the reference is asked no call behind them.
+        If `call`, counted from 0, is given, that call. The frozen checkpoints say between which two powers of two the
+        answers first differ, so the reference is asked no later call.
         """
         backend, codebook, dialect = self.backend, self.codebook, self.reference.client.dialect
         if call is not None or backend is None:
@@ -268,13 +268,13 @@ class BackendPair:
 
 
 def _of_run(run: Accumulation, number: int, inputs: Inputs, asked: str = "") -> ExplainedCall:
-    """The call of a long run, counted from 1; `asked` says which calls were asked to find it."""
+    """Call `number` of a long run, counted from 1; `asked` says how it was found."""
     return ExplainedCall(run.operator, inputs, f"call {number} of {run.count}{asked}")
 
 
 @contextmanager
 def pair_of(codebook: Codebook, backend: str | None, timeout: float) -> Iterator[BackendPair]:
-    """Both, until the block ends; raises CommandError where one cannot be started."""
+    """The reference and the backend for the length of the block; raises CommandError if one cannot be started."""
     name = codebook.suite.reference
     reference = LazyBackend(name, name, codebook, timeout)
     with reference.client:

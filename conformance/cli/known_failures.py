@@ -24,7 +24,7 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[KnownFailure, ...]
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
         raise MalformedContract([Problem(Position(str(file), 1, 1), "X001", "there is no such file", hint)])
-    from conformance.contract.schema import violations  # 100 ms that a run without a list does without
+    from conformance.contract.schema import violations  # takes 100 ms, which a run without a list saves
 
     source = read(file)
     hint = "an entry is {check: ID or pattern with *, reason: why it fails, issue: https://...}"
@@ -52,7 +52,7 @@ def updated(
     issue: str,
     untried: Sequence[KnownFailure] = (),
 ) -> tuple[KnownFailure, ...]:
-    """The list that excuses exactly the failing checks: entries that still match, or were not tried, stay as worded."""
+    """The list that excuses exactly the failing checks: entries that still match, or were not tried, are kept."""
     failing = sorted(failing)
     kept = [one for one in listed if one in untried or any(fnmatchcase(id_, one.check) for id_ in failing)]
     new = [id_ for id_ in failing if not any(fnmatchcase(id_, entry.check) for entry in kept)]
@@ -74,13 +74,13 @@ _KIND: Final = "last-failed"
 
 
 def failed_last(suite: Suite, backend: str) -> frozenset[str]:
-    """The ids of the checks of a backend that failed when they were made last."""
+    """The ids of a backend's checks that failed the last time they were made."""
     found = _store().get(_KIND, _key(suite, backend))
     return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
 
 
 def remember(suite: Suite, backend: str, red: Mapping[str, bool]) -> None:
-    """Keep which checks are red, by id; checks that were not made stay as they were."""
+    """Store which checks failed; `red` has the checks of this run by id, the stored result of others is kept."""
     before = failed_last(suite, backend)
     after = {one for one in before if one not in red} | {one for one, is_red in red.items() if is_red}
     if after != before:
@@ -92,6 +92,6 @@ def _store() -> Cache:
 
 
 def _key(suite: Suite, backend: str) -> str:
-    # A command line means another program in another folder; a name of the suite does not.
+    # In another folder a command line may start another program; a backend's name in the suite may not.
     place = "" if backend in suite.backends else str(Path.cwd())
     return digest_of_texts([str(suite.root), backend, place])

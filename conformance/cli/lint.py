@@ -34,7 +34,7 @@ FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
 
 def show_findings(format_: str) -> int:
-    """Print every finding; a malformed contract is a finding too, but leaves no judgement."""
+    """Print every finding; a malformed contract is a finding too, but then there is no judgement."""
     try:
         library = specification()
         outcome = outcome_of(library, frozen_vectors(library))
@@ -52,7 +52,7 @@ def show_findings(format_: str) -> int:
 
 
 def show_coverage(sources: tuple[str, ...], update: bool, format_: str) -> int:
-    """Print how the lines of every source are carried, and where a given text is not what was mapped."""
+    """Print how the lines of every source are covered, and where a given text differs from the mapped one."""
     library = specification()
     texts = [(_mapped(library, name), text_of(name, _content(name))) for name in sources]
     if update:
@@ -93,10 +93,10 @@ def _write_coverage(library: Library, texts: list[tuple[Coverage, Text]]) -> Non
 
 
 def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintResult:
-    """All findings about a library and its corpus, made now."""
+    """All findings about a library and its corpus, without the cache."""
     evidence = _evidence(library) if with_evidence else None
     subject = subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
-    governed = findings_of(governance(library, corpus, read_lock(library.suite)))  # of the corpus and the versions
+    governed = findings_of(governance(library, corpus, read_lock(library.suite)))  # corpus and versions
     with shown_progress("lint") as progress:
         subject = replace(subject, unusable=unusable_mutants(library) if with_evidence else {})
         progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
@@ -108,7 +108,7 @@ def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintRe
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
-    """What notices each mutant, by the committed kill matrix; None where there is none, or one that does not say it."""
+    """What notices each mutant, from the committed kill matrix; None if there is no matrix or it does not say so."""
     try:
         return evidence_of(read_matrix(library.suite.reports / MATRIX_FILE))
     except UnreadableReport:

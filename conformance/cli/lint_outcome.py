@@ -1,4 +1,4 @@
-"""The findings of lint for the current files, kept so that the rules run once over the same files."""
+"""The findings of lint for the current files, cached so that the rules run only once over the same files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # the rules cost 200 ms to import
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """The findings, and over how much; `evidence` is whether a kill matrix says what the mutants break."""
+    """The findings, and how much was checked; `evidence` is whether a kill matrix says what the mutants break."""
 
     findings: tuple[Finding, ...]
     contracts: int
@@ -40,13 +40,13 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 
     outcome = lint_result(library, corpus, with_evidence)
     findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
-    if _sources_digest(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
+    if _sources_digest(library, corpus, with_evidence) == made_from:  # no file changed while the rules ran
         open_cache().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
     return outcome
 
 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
-    """Check the contracts before a run; raises CommandError where lint finds anything."""
+    """Check the contracts before a run; raises CommandError for any finding."""
     # `tally lint` applies the same rules and more.
     if (
         known := _cached_result(_sources_digest(library, corpus, with_evidence=True))
@@ -61,7 +61,7 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
 
 
 def _sources_digest(library: Library, corpus: Corpus, with_evidence: bool) -> str:
-    """The digest of everything that a rule can look at; empty where the library or the corpus is not of files."""
+    """The digest of everything that a rule can read; empty if the library or the corpus does not come from files."""
     contracts, cases = files_digest(library.contracts), files_digest(corpus.cases)
     if not contracts or not cases:
         return ""
@@ -81,7 +81,7 @@ def _sources_digest(library: Library, corpus: Corpus, with_evidence: bool) -> st
 
 
 def _cached_result(made_from: str) -> LintResult | None:
-    """What an earlier command found in the same files; None where there was none."""
+    """The findings of an earlier command in the same files; None if there was none."""
     plain = open_cache().get("lint", made_from)
     return None if plain is MISSING else _from_plain(plain)
 

@@ -51,14 +51,14 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
         return merged_matrix(KillMatrix((), kept) if committed is None else replace(committed, rows=kept), fresh)
 
     def save(fresh: KillMatrix) -> None:
-        """Write the rows so far: of a run that is interrupted, `--changed` asks only the rest."""
+        """Write the rows so far: after an interrupted run, `--changed` runs only the rest."""
         write_whole(folder / MATRIX_FILE, matrix_text(merged(fresh)))
 
     saving = save if write and committed is not None else None
     effort = MutantOptions(kinds, MutantChecks(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
-            # The mutants meet the suite's own laws and generators, which are not imported in this process.
+            # The mutants run with the suite's own laws and generators, which this process does not import.
             matrix = in_child_process(
                 lambda told: measure_matrix(library, corpus, ids, Forked(jobs), told, effort, saving), progress
             )
@@ -131,7 +131,7 @@ def _matrix_lines(matrix: KillMatrix, asked: Sequence[str], verbose: bool) -> It
 
 
 def _evidence_lines(row: MutantRow, asked: Sequence[str]) -> Iterator[str]:
-    """What a mutant breaks, and what else kills it; it says so where crashes were `asked` for and not made."""
+    """What a mutant breaks, and what else kills it; a line says if crashes were `asked` for but not made."""
     for text, count in row.broken.items():
         yield f"breaks {text} in {count} {'case' if count == 1 else 'cases'}"
     for kind in ("laws", "fuzz", "crash"):
@@ -159,7 +159,7 @@ def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
 
 
 def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
-    """What the committed reports say otherwise than this run."""
+    """The differences between the committed reports and this run."""
     try:
         committed = read_matrix(folder / MATRIX_FILE)
         old = read_floor(folder / FLOOR_FILE)
@@ -172,7 +172,7 @@ def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
 
 
 def judge_wire(operators: Sequence[str], write: bool) -> int:
-    """Score the operators, or all, and compare with the committed score or write it."""
+    """Score the operators (all if none is named), and compare with the committed score or write it."""
     library = specification()
     for name in operators:
         require_known(f"operator {name!r}", name, library.contracts, "no contract has this name")

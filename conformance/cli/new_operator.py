@@ -21,14 +21,14 @@ _TABLE: Final = "OPERATORS = {\n"  # where a reference made by `tally init` list
 
 @dataclass(frozen=True, slots=True)
 class NewFiles:
-    """The texts of the files that change, by their path in the suite, and what is left to the user."""
+    """The texts of the files that change, by their path in the suite, and the tasks that are left to the user."""
 
     texts: Mapping[str, str]
     left: tuple[str, ...]
 
 
 def draft(operator: str, library: Library) -> NewFiles:
-    """What a new operator adds to a suite; raises CommandError where the suite has it already."""
+    """The files that a new operator changes in a suite; raises CommandError if the suite already has it."""
     suite = library.suite
     family = operator.split(".")[-2].lower()
     folder = suite.spec / family
@@ -56,7 +56,7 @@ def draft(operator: str, library: Library) -> NewFiles:
 
 
 def _values(operator: str, family: str, library: Library) -> Mapping[str, str]:
-    """The words that the skeletons leave open."""
+    """The values for the placeholders of the skeletons."""
     known = library.requirements.get(family)
     rows = known.requirements if known is not None else ()
     taken = {row.id for one in library.requirements.values() for row in one.requirements}
@@ -80,7 +80,7 @@ def _values(operator: str, family: str, library: Library) -> Mapping[str, str]:
 
 
 def _source(family: str, values: Mapping[str, str], library: Library, left: list[str]) -> Mapping[str, str]:
-    """The text of the source with the operator's sentences, and what carries its lines."""
+    """The text of the source with the operator's sentences, and of the file that maps its lines."""
     from conformance.contract.family import coverage_from
     from conformance.contract.source import parse
     from conformance.lint.coverage import text_of, updated
@@ -105,7 +105,7 @@ def _source(family: str, values: Mapping[str, str], library: Library, left: list
 
 
 def _appended(before: str, rows: str) -> str:
-    """A YAML file with more rows of its last list, indented as those are."""
+    """A YAML file with more rows at the end of its last list, indented like the others."""
     indents = re.findall(r"^( *)- ", before, re.MULTILINE)
     indent = min(indents, key=len) if indents else ""
     lines = (f"{indent}{line}" if line else line for line in rows.splitlines())

@@ -19,7 +19,7 @@ from conformance.report.summary import MOST_FAILURES
 from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
 from conformance.vectors.jsontext import write_whole
 
-LAST: Final = Path("reports/last")  # where a format without a path goes unless --output says otherwise
+LAST: Final = Path("reports/last")  # the folder for formats without a path, without --output
 STDOUT: Final = Path("-")
 _ELSEWHERE: Final = "name a writable folder"
 _FILE: Final = "name a writable file"
@@ -35,7 +35,7 @@ output_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One report to write: its format, and its file where the user names one (`-` is stdout)."""
+    """One report to write: its format, and its file if the user names one (`-` is stdout)."""
 
     format: str
     path: Path | None = None
@@ -54,11 +54,11 @@ class Outputs:
 
     @property
     def on_stdout(self) -> bool:
-        """Whether a report takes stdout, so that the terminal's report has to go elsewhere."""
+        """Whether a report is written to stdout, so that the terminal's report must not be."""
         return any(output.path == STDOUT for output in self.files)
 
     def clear(self) -> None:
-        """Remove what an earlier run said, so that it is not taken for the word of a run that judges nothing.
+        """Remove the reports of an earlier run, so that nobody takes them for those of a run without a judgement.
 
         Raises CommandError.
         """
@@ -75,7 +75,7 @@ class Outputs:
                     path.unlink()
 
     def require_writable(self) -> None:
-        """Make the folders before the run, which may take an hour; raises CommandError."""
+        """Make the folders before the run, because it may take an hour; raises CommandError."""
         for folder in self.folders.values():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
                 _make(folder)
@@ -89,7 +89,7 @@ class Outputs:
                 yield output.path, f"--format {str(output)!r}"
 
     def keep(self, backend: str, record: Record, observations: Observations) -> None:
-        """Write what goes into the folder of a backend, where it has one; raises CommandError."""
+        """Write the files of a backend into its folder, if it has one; raises CommandError."""
         folder = self.folders.get(backend)
         if folder is None:
             return
@@ -109,7 +109,7 @@ class Outputs:
 
 
 def write_page(content: bytes, path: Path, place: str) -> None:
-    """Write a report to a file, or to stdout where the path is `-`; raises CommandError."""
+    """Write a report to a file, or to stdout if the path is `-`; raises CommandError."""
     if path == STDOUT:
         write_report(content)
         return
@@ -126,7 +126,7 @@ def print_report(
     durations: int | None = None,
     stderr: bool = False,
 ) -> None:
-    """Print the report that people read, as `show` of the terminal makes it."""
+    """Print the report for people, made by `terminal.show`."""
     from rich.console import Console
 
     from conformance.report.terminal import show
@@ -135,7 +135,7 @@ def print_report(
 
 
 def outputs_of(folder: Path | None, wanted: Sequence[Output], backends: Sequence[str]) -> Outputs:
-    """What --output and --format ask for; raises click.UsageError where that cannot be."""
+    """The outputs for --output and --format; raises click.UsageError if a file cannot have all that it should."""
     wanted = tuple(dict.fromkeys(wanted))
     files = tuple(output for output in wanted if output.path is not None)
     inside = tuple(output.format for output in wanted if output.path is None)

@@ -1,4 +1,4 @@
-"""The progress of a command: bars on a terminal, lines in a log, the time that is left; and what Ctrl-C ends."""
+"""The progress of a command: bars on a terminal, lines in a log, the time left; and the end by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from conformance.trial.options import Progress
 
 
-# Seconds for a step of a stage before one was measured: the bundled reference on two cores.
+# Seconds per step of a stage, used before any was measured: the bundled reference on two cores.
 _USUAL: Final = {"cases, laws and behaviour": 0.004, "differential fuzzing": 0.6}
-_WORTH: Final = 1  # steps that the usual time counts for
-_WEIGHT: Final = 0.2  # of a new estimate against the one before
+_WORTH: Final = 1  # the usual time weighs as much as so many measured steps
+_WEIGHT: Final = 0.2  # the share of a new estimate in the shown one
 
 
 @dataclass(slots=True)
 class RestTime:
     """Estimates the end of a command from the steps of its stages; times are in seconds of one clock.
 
-    Between two steps the time that is left runs down. A new estimate moves the end by a fifth of the difference, so
-    that it does not jump about.
+    Between two steps the time left counts down. A new estimate moves the end by only a fifth of the difference, so
+    that the display does not jump.
     """
 
-    stages: dict[str, int] = field(default_factory=dict)  # steps in all, of this and the later stages
+    stages: dict[str, int] = field(default_factory=dict)  # all steps of the present stage and the later ones
     done: dict[str, int] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     _stage: str = ""
@@ -47,7 +47,7 @@ class RestTime:
         self.stages |= stages
 
     def stage(self, name: str, total: int, now: float) -> None:
-        """A stage begins, and so ends the one before."""
+        """Begin a stage; this ends the one before."""
         if self._stage:
             self.stages.pop(self._stage, None)
         self.stages[name] = total
@@ -61,7 +61,7 @@ class RestTime:
         self._estimate(now)
 
     def seconds(self, now: float) -> float | None:
-        """What is left; None while nothing can be said. What is overdue takes half as long again."""
+        """The seconds left, None while unknown. Never below 1: when overdue, they grow by half of the delay."""
         if self._end is None:
             return None
         left = self._end - now
@@ -79,7 +79,7 @@ class RestTime:
         self._end = end if self._end is None else self._end + _WEIGHT * (end - self._end)
 
     def _cost(self, name: str) -> float | None:
-        """Seconds for one step of a stage; None where none was made and none is known."""
+        """Seconds for one step of a stage; None if no step was made and no usual time is known."""
         done, spent = self.done.get(name, 0), self.spent.get(name, 0.0)
         usual = _USUAL.get(name)
         if usual is None:
@@ -88,20 +88,20 @@ class RestTime:
 
     @property
     def _pace(self) -> float:
-        """How much slower than usual the steps are that were made; 1 before any."""
+        """How much slower than usual the steps so far were; 1 before the first."""
         known = [name for name in self.done if name in _USUAL]
         usual = sum(self.done[name] * _USUAL[name] for name in known)
         spent = sum(self.spent[name] for name in known)
         return (spent + 1.0) / (usual + 1.0)
 
 
-QUIET: Final = "tally.quiet"  # a key of the context: no stages are shown, notes are
+QUIET: Final = "tally.quiet"  # a key of the context: show notes only, no stages
 _WIDEST: Final = 16  # characters of a title before a bar, so that all fits into 80
 _PAUSE: Final = 10.0  # seconds between two lines of a log
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user ended a command; `verdicts` are those of the checks until then, by id, of so many `checks`."""
+    """The user ended a command; `verdicts` has the verdicts so far by check id, `checks` is their number in all."""
 
     def __init__(self, stage: str, verdicts: Mapping[str, str], checks: int) -> None:
         super().__init__(stage)
@@ -109,7 +109,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _Shown:
-    """What is known of a command that runs: the stage, the verdicts so far, and the time that is left of all."""
+    """The state of a running command: the stage, the verdicts so far, and the time left."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -117,7 +117,7 @@ class _Shown:
         self.rest = RestTime()
 
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
-        """Remember what is to come."""
+        """Remember the number of checks and the stages to come."""
         self.checks = checks
         self.rest.plan(stages)
 
@@ -136,7 +136,7 @@ class _Shown:
 
 
 class LineProgress(_Shown):
-    """A line per stage, for logs, and one every ten seconds; quiet, notes alone."""
+    """A line per stage and one every ten seconds, for logs; if quiet, only notes."""
 
     def __init__(self, title: str, quiet: bool = False) -> None:
         super().__init__(title)
@@ -152,7 +152,7 @@ class LineProgress(_Shown):
             say(f"{self.title}: {name} ({total})", err=True)
 
     def step(self, count: int = 1) -> None:
-        """Say how far the stage is, now and then."""
+        """Print the progress of the stage, at most every ten seconds."""
         super().step(count)
         self._done += count
         now = time.monotonic()
@@ -161,7 +161,7 @@ class LineProgress(_Shown):
             say(f"{self.title}: {self.name}, {self._done} of {self._total}{rest_words(self.rest, now)}", err=True)
 
     def note(self, text: str) -> None:
-        """Say it."""
+        """Print a note."""
         say(f"{self.title}: {text}", err=True)
 
 
@@ -174,7 +174,7 @@ class BarProgress(_Shown):
         self._task: TaskID | None = None
 
     def stage(self, name: str, total: int) -> None:
-        """A new bar; the one before keeps what it shows."""
+        """Add a bar; the one before stays as it is."""
         from rich.markup import escape
 
         super().stage(name, total)
@@ -189,12 +189,12 @@ class BarProgress(_Shown):
             self._bars.advance(self._task, count)
 
     def note(self, text: str) -> None:
-        """Say it above the bars."""
+        """Print a note above the bars."""
         self._bars.console.print(for_log(printable(text)), markup=False)
 
 
 def rest_words(rest: RestTime, now: float) -> str:
-    """`, about 40 s left`; empty while that is not known."""
+    """`, about 40 s left`; empty while the time is unknown."""
     seconds = rest.seconds(now)
     if seconds is None:
         return ""
@@ -204,7 +204,7 @@ def rest_words(rest: RestTime, now: float) -> str:
 
 @contextmanager
 def shown_progress(title: str) -> Iterator[Progress]:
-    """Progress for as long as the block runs; bars vanish with it. Raises Interrupted on Ctrl-C."""
+    """Progress while the block runs; at its end the bars vanish. Raises Interrupted on Ctrl-C."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and context.meta.get(QUIET, False)
     is_watched = sys.stderr.isatty() and not quiet
@@ -224,12 +224,12 @@ def _bars(title: str) -> Iterator[BarProgress]:
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """The time that is left of all, beside the bar that moves."""
+        """The time left for the whole command, next to the moving bar."""
 
         max_refresh = 0.5
 
         def render(self, task: Task) -> Text:
-            """Nothing beside a bar that is finished."""
+            """The time left; empty next to a finished bar."""
             running = task.stop_time is None and task.id == bars.task_ids[-1]
             return Text(rest_words(watched.rest, time.monotonic()).removeprefix(", about ") if running else "")
 

@@ -1,4 +1,4 @@
-"""`tally vectors release`: the lock keeps the contracts as they are, and lint compares every later edit with them."""
+"""`tally vectors release`: the lock records the contracts, and lint compares every later edit with it."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _SHOWN: Final = 5  # findings
 
 @dataclass(frozen=True, slots=True)
 class NextRelease:
-    """A release that is allowed: its tag, the files that it writes by their path, and its entry of the changelog."""
+    """A release that is allowed: its tag, the texts of its files by path, and its entry in the changelog."""
 
     tag: str
-    texts: Mapping[Path, str]  # the lock last: it alone arms governance
+    texts: Mapping[Path, str]  # the lock last: only the lock makes the rules of governance apply
     entry: str
 
 
 def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
-    """The release of the files as they are; None where nothing changed since the last one. Raises CommandError.
+    """The release of the present files; None if nothing changed since the last one. Raises CommandError.
 
-    Without a tag, it is the next version: MAJOR where a contract has a successor, MINOR for any other new or extended
+    Without a tag, it is the next version: MAJOR if a contract has a successor, MINOR for any other new or extended
     contract, else PATCH.
     """
     suite = library.suite
@@ -73,7 +73,7 @@ def _refused(difference: SuiteDifference) -> CommandError:
 
 
 def _tag(wanted: str, difference: SuiteDifference, before: Release | None) -> str:
-    """The tag of a release; raises CommandError for one that says less than what changed."""
+    """The tag of a release; raises CommandError if its version rises less than the changes require."""
     if wanted and not _TAG.match(wanted):
         hint = "use letters, digits, `.`, `_`, `+` and `-`, a letter or digit first"
         raise CommandError(f"--tag {wanted!r}", "T024", "this is no tag", hint)
@@ -105,7 +105,7 @@ def _read(file: Path) -> str:
 
 
 def _with_entry(text: str, entry: str) -> str:
-    """A changelog with one more entry before the others; an entry with the same heading is replaced."""
+    """A changelog with one more entry at the top; an entry with the same heading is replaced."""
     head, *entries = re.split(r"(?m)^(?=## )", text or _HEAD)
     title = entry.partition("\n")[0]
     others = [one for one in entries if one.partition("\n")[0].rstrip() != title]
@@ -113,7 +113,7 @@ def _with_entry(text: str, entry: str) -> str:
 
 
 def write(draft: NextRelease, library: Library) -> None:
-    """Write all files of a release or, where one cannot be written, none; raises CommandError."""
+    """Write all files of a release, or none if one cannot be written; raises CommandError."""
     before = {file: file.read_bytes() if file.exists() else None for file in draft.texts}
     done: list[Path] = []
     with writing(
@@ -138,7 +138,7 @@ def _restore(contents: Mapping[Path, bytes | None]) -> None:
 
 
 def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:
-    """What a release would write, for a dry run."""
+    """Lines about the files that a release would write, for a dry run."""
     for file, text in draft.texts.items():
         name = library.suite.path_text(file)
         if file.name == LOCK_FILE:
@@ -149,7 +149,7 @@ def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:
 
 
 def require_clean(library: Library, corpus: Corpus) -> None:
-    """Raise CommandError where lint finds anything."""
+    """Raise CommandError for any finding of lint."""
     from conformance.cli.lint_outcome import outcome_of
     from conformance.lint.output import as_text
 

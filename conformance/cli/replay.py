@@ -16,15 +16,15 @@ from conformance.vectors.difference import Difference
 from conformance.vectors.exchange import ConversationContext, Exchange
 from conformance.vectors.temp_roots import StepRefused
 
-BEFORE: Final = -1  # the round of the steps that are taken once
-Tell = Callable[[int, Exchange], bool]  # the round and what was answered; whether to stop
+BEFORE: Final = -1  # the number of the round for the steps that are taken once
+Tell = Callable[[int, Exchange], bool]  # takes the round and the exchange; returns whether to stop
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """One call of a replay: its round, what the reference and the backend made of it, and where they differ.
+    """One call of a replay: its round, the answers of the reference and the backend, and the difference.
 
-    `rounds` are the rounds that the backend and the reference went through.
+    `rounds` has the numbers of rounds that the backend and the reference began.
     """
 
     round: int
@@ -32,26 +32,26 @@ class Divergence:
     theirs: Observed | None
     difference: Difference | None
     rounds: tuple[int, int]
-    only: bool  # whether the rounds before were not compared
-    answers: tuple[Exchange, ...]  # of the reference in this round, this one included
+    only: bool  # whether the earlier rounds were not compared
+    answers: tuple[Exchange, ...]  # the reference's in this round, up to this call
 
 
 @dataclass(slots=True)
 class _Answers:
-    """What one side answered, in order; a conversation that is held again begins anew."""
+    """The answers of one side, in order; they are cleared if the conversation starts again."""
 
     answers: list[tuple[int, Exchange]] = field(default_factory=list)
 
     @property
     def rounds(self) -> int:
-        """How many rounds were begun."""
+        """How many rounds began."""
         return self.answers[-1][0] + 1 if self.answers else 0
 
 
 def replayed(declaration: SequenceDeclaration, case: Case, pair: BackendPair, only: int | None) -> Divergence | None:
-    """The first call that the backend answers otherwise than the reference; None where there is none.
+    """The first call that the backend answers differently from the reference; None if there is none.
 
-    With `only`, the rounds before are not compared, and the last call of that round is found where all are equal.
+    With `only`, earlier rounds are not compared; if that round has no difference, its last call is returned.
     """
     replay = declaration.replay
     assert replay is not None
@@ -107,14 +107,14 @@ def _keep(heard: _Answers, number: int, one: Exchange) -> bool:
 
 
 def _end(lost: object) -> Lost:
-    """What takes the place of an answer that never came."""
+    """The loss that stands for an answer that the backend did not give."""
     return lost if isinstance(lost, Lost) else ProtocolError("the replay had ended before")
 
 
 def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Step], Sequence[Step]]:
-    """The steps of a case that are taken once, with the file steps before the last of them, and those of a round.
+    """The steps of a case that are taken once, with the file steps before the last of them, and the steps of a round.
 
-    Raises CommandError where the case has no step of a name.
+    Raises CommandError if the case lacks a named step.
     """
     replay = declaration.replay
     assert replay is not None
@@ -133,9 +133,9 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
 
 
 def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: BackendPair, tell: Tell) -> Talk[bool]:
-    """Take the steps before, then the rounds, until `tell` says to stop; whether all were taken.
+    """Take the steps before the rounds, then the rounds, until `tell` returns true; returns whether all were taken.
 
-    A step that needs what was not answered ends it too.
+    A step that needs a missing answer also ends the conversation.
     """
     with ConversationContext(pair.codebook, pair.reference.client.dialect) as stage:
         for number in range(BEFORE, rounds):
@@ -153,7 +153,7 @@ def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Backe
 
 
 def _take(stage: ConversationContext, step: Step) -> Generator[Sequence[Call], Any, Exchange | None]:
-    """Take one step; raises KeyError where it needs what an earlier one did not answer."""
+    """Take one step; raises KeyError if it needs a part of an answer that an earlier step did not get."""
     if isinstance(step, FileStep):
         stage.take(step)
         return None

@@ -53,7 +53,7 @@ def _format(names: Sequence[str], default: str) -> Callable[[F], F]:
 
 @contextmanager
 def _unusable_told() -> Iterator[None]:
-    """Say what is wrong with a record that cannot be read or shown; raises CommandError."""
+    """Turn the error of a record that cannot be read or shown into a CommandError."""
     try:
         yield
     except BrokenRecord as error:
@@ -163,7 +163,7 @@ def _page(format_: str, records: Sequence[StoredRecord]) -> bytes:
 
 
 def _compared(comparison: Comparison, records: Sequence[StoredRecord], format_: str) -> bytes:
-    """The comparison, and before it the records where the format has room for both."""
+    """The comparison; in some formats the records come before it."""
     beside = _page(format_, records) if records and format_ in _BESIDE else b""
     if format_ not in _COMPARED:
         return beside

@@ -42,8 +42,8 @@ from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.vectors.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 
-_SHOWN: Final = 3  # failures of an interrupted run
-# What the command line has under the same name as the options of a run.
+_SHOWN: Final = 3  # failures of an interrupted run that are printed
+# The parameters that have the same name in RunOptions.
 _AS_GIVEN: Final = (
     *("wire", "profile", "jobs", "timeout", "examples", "seed"),
     *("same_process", "shuffle", "crash", "sandbox"),
@@ -51,7 +51,7 @@ _AS_GIVEN: Final = (
 
 
 def startable(backend: str, wire: str, library: Library) -> None:
-    """Refuse a backend that names nothing that could be started; raises CommandError."""
+    """Refuse a backend text that names nothing that can be started; raises CommandError."""
     if (mutant := backend.removeprefix(MUTANT)) != backend:
         known = list(library.mutants)
         if mutant not in known:
@@ -81,7 +81,7 @@ def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
 
 @contextmanager
 def sandboxed() -> Iterator[None]:
-    """A block that needs bubblewrap; raises CommandError where it cannot start."""
+    """A block that needs bubblewrap; raises CommandError if it cannot start."""
     try:
         yield
     except NoSandbox as error:
@@ -90,7 +90,7 @@ def sandboxed() -> Iterator[None]:
 
 
 def run_or_bad_hello(library: Library, corpus: Corpus, options: RunOptions) -> RunResult | str:
-    """The run, or the verdict on a backend that gave no valid hello; raises CommandError where there is no sandbox."""
+    """The run, or the verdict on a backend that gave no valid hello; raises CommandError if there is no sandbox."""
     try:
         with sandboxed(), shown_progress(options.backend) as progress:
             return run_trial(library, corpus, options, progress)
@@ -122,9 +122,9 @@ def _listed(file: Path | None, library: Library, update: bool) -> tuple[KnownFai
 
 
 def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult:
-    """The run judged under a list that excuses what fails now; the list is written."""
+    """Write a list that excuses the checks that fail now, and return the run judged under this list."""
     failing = [r.check.id for r in run.results if r.verdict in (Verdict.FAIL, Verdict.ERROR)]
-    # What this run did not try, because of -k or a smaller profile, it cannot strike off.
+    # Entries of checks that this run did not make, because of -k or a smaller profile, must stay.
     tried = [*(result.check.id for result in run.results), *run.unmatched_expectations]
     untried = [one for one in run.expected_failures if not any(fnmatchcase(id_, one.check) for id_ in tried)]
     entries = updated(run.expected_failures, failing, reason, issue, untried)
@@ -142,7 +142,7 @@ def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult
 
 
 def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bool) -> RunOptions:
-    """The options of one backend's run, with the checks of it that failed last where they are asked for."""
+    """The options of one backend's run; with `last_failed`, only for the checks that failed last."""
     failed = failed_last(suite, backend) if last_failed else frozenset()
     if last_failed and not failed:
         say(f"{one_line(backend)}: --last-failed: no check is known to have failed, so all are selected", err=True)
@@ -150,7 +150,7 @@ def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bo
 
 
 def _print_checks(library: Library, corpus: Corpus, runs: Sequence[RunOptions]) -> int:
-    """Print the ids of the selected checks; raises CommandError where there are none."""
+    """Print the ids of the selected checks; raises CommandError if there are none."""
     found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options, NoProgress())})
     if not found:
         hint = _meant(library, corpus, runs[0]) or "`tally run --list` prints the ids of all"
@@ -162,14 +162,14 @@ def _print_checks(library: Library, corpus: Corpus, runs: Sequence[RunOptions]) 
 def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     """A hint that names groups of checks that the patterns may mean."""
     whole = replace(options, select=(), last_failed=frozenset())
-    # Of the groups: to compare a word with each of ten thousand checks takes seconds.
+    # Only groups, because comparing a word with each of ten thousand checks takes seconds.
     groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, NoProgress())}
     known = sorted(groups | {part for group in groups for part in group.split("::")})
     return next((hint for one in options.select if (hint := nearest(one, known))), "")
 
 
 def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> None:
-    """Say what was found until the user ended the run, and remember it."""
+    """Print and store the verdicts that an interrupted run had so far."""
     red = {id_: is_red(Verdict(verdict), id_, options) for id_, verdict in ended.verdicts.items()}
     remember(suite, options.backend, red)
     failed = sorted(id_ for id_, is_one in red.items() if is_one)

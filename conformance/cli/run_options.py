@@ -21,12 +21,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SecondsParam(click.FloatRange):
-    """Seconds to wait; `nan`, which no clock reaches and every range lets through, is refused."""
+    """Seconds to wait; refuses `nan`, which every range accepts and no clock reaches."""
 
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; fails as click's own types do."""
+        """The number; fails like the types of click."""
         seconds = super().convert(value, param, ctx)
         if math.isnan(seconds):
             self.fail(f"{value} is not a number of seconds", param, ctx)
@@ -51,7 +51,7 @@ class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments
         return Output(name, Path(path) if equals else None)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The formats that begin so."""
+        """The formats that begin with `incomplete`."""
         return [CompletionItem(name) for name in sorted(FORMATS) if name.startswith(incomplete)]
 
 
@@ -80,7 +80,7 @@ timeout_option = click.option(
 
 
 def _backends(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The backends of the suite that begin so; none where there is no suite that can be read."""
+    """The backends of the suite that begin with `incomplete`; none if no suite can be read."""
     try:
         return [name for name in current_suite(ctx).backends if name.startswith(incomplete)]
     except MalformedContract:
@@ -201,13 +201,13 @@ def verbosity(context: click.Context) -> int:
     quiet, verbose = bool(context.params["quiet"]), bool(context.params["verbose"])
     if quiet and verbose:
         given = given_in(context, "quiet", "verbose")
-        if len(given) != 1:  # of a default and an option, the option wins
+        if len(given) != 1:  # an option wins over a default
             raise click.UsageError("-q prints less and -v prints more: give one of them")
         quiet, verbose = given == ["quiet"], given == ["verbose"]
     return verbose - quiet
 
 
 def given_in(context: click.Context, *names: str) -> list[str]:
-    """Those parameters that the command line sets."""
+    """The names among these that the command line sets."""
     source = click.core.ParameterSource.COMMANDLINE
     return [name for name in names if context.get_parameter_source(name) is source]

@@ -1,4 +1,4 @@
-"""`tally explain` over a sequence: which call it is about, where two sequences part, and the steps behind one value."""
+"""`tally explain` over a sequence: the call to explain, the place where two sequences differ, one derivation."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from conformance.vectors.corpus import Corpus
 from conformance.vectors.difference import Difference
 from conformance.vectors.leaf import type_at, value_at
 
-_NEIGHBOURS: Final = 3  # values on each side of the one that is derived
+_NEIGHBOURS: Final = 3  # values on each side of the derived one
 _WIDEST: Final = 24  # characters of a value in a column
-_NAMED: Final = 24  # calls that are named
+_NAMED: Final = 24  # calls that are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Located:
 
 
 def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
-    """The sequence of an operator or of the machine of an operation; raises CommandError."""
+    """The sequence of an operator, or of the machine of an operation; raises CommandError."""
     contract = library.contracts[operator]
     name = operator if contract.machine is None else contract.machine.name
     found = library.sequences.get(name)
@@ -62,7 +62,7 @@ def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
 
 
 def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
-    """The frozen case that a sequence begins with; raises CommandError."""
+    """The frozen case with which a sequence begins; raises CommandError."""
     try:
         return corpus.find(declaration.case)
     except KeyError:
@@ -73,7 +73,7 @@ def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
 
 
 def beginning(case: Case) -> Inputs:
-    """The inputs of a case with which a sequence begins; raises CommandError where it is a trace."""
+    """The inputs of a case with which a sequence begins; raises CommandError for a trace."""
     if case.kind == "trace":
         raise CommandError(case.id, "T008", "a trace begins no sequence", "name a case of one call, or a long run")
     return case.accumulation.inputs if case.accumulation is not None else dict(expanded(case.calls[0].inputs))
@@ -81,7 +81,7 @@ def beginning(case: Case) -> Inputs:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSequence:
-    """A sequence of calls over some inputs."""
+    """A sequence of calls that start from the inputs `base`."""
 
     sequence: CallSequence
     base: Inputs
@@ -89,7 +89,7 @@ class SearchedSequence:
     pair: BackendPair
 
     def call(self, number: int) -> tuple[int, Inputs]:
-        """Where a call begins, and its inputs."""
+        """The position at which a call begins, and its inputs."""
         position = self.extent.start + number * self.extent.stride
         return position, self.sequence.inputs(self.base, position)
 
@@ -100,7 +100,7 @@ class SearchedSequence:
         return f"{unit}s {extent.start} to {extent.length - 1}, {counted(extent.calls, 'call')} of {extent.stride}"
 
     def path(self, index: int) -> str:
-        """Where in an answer the value with an index is."""
+        """The path in an answer to the value at an index."""
         values = self.sequence.declaration.values
         return f"{values}[{index}]" if self.listed else values
 
@@ -110,7 +110,7 @@ class SearchedSequence:
         return isinstance(type_at(self.sequence.contract.outputs, self.sequence.declaration.values), ListOf)
 
     def at(self, position: int) -> Located:
-        """The call that gives the value of a position; raises CommandError where there is none."""
+        """The call that gives the value of a position; raises CommandError if there is none."""
         unit, extent = self.sequence.declaration.unit, self.extent
         place = f"--position {position}"
         if not extent.start <= position < extent.length:
@@ -126,7 +126,7 @@ class SearchedSequence:
         return Located(inputs, position, index, [Fact("where", f"{unit} {position} of {extent.length}: {note}")])
 
     def first_difference(self, every: bool) -> Located | Sequence[Fact]:
-        """The first call that is found to differ; the facts of the search alone where none is."""
+        """The first call that the search finds to differ; if it finds none, only the facts of the search."""
         parted: dict[int, Difference] = {}
 
         def first_of(calls: range) -> int | None:
@@ -160,7 +160,7 @@ class SearchedSequence:
         return Located(inputs, position, index or 0, facts, True)
 
     def index_of(self, parted: Difference) -> int | None:
-        """Which of the values of a call a difference is about; None where it is about none."""
+        """The index of the value of a call that a difference is about; None if it is about no value."""
         values = self.sequence.declaration.values
         if parted.path == values:
             return 0
@@ -187,7 +187,7 @@ def _unasked(boundary: BisectionResult) -> list[Fact]:
 
 
 def sequence_over(library: Library, operator: str, base: Inputs, pair: BackendPair) -> SearchedSequence:
-    """The sequence of an operator over some inputs; raises CommandError, MalformedContract."""
+    """The sequence of an operator for the inputs `base`; raises CommandError, MalformedContract."""
     sequence = call_sequence(declared_sequence(library, operator), library)
     pair.required(operator)
     native = pair.native(operator, base)
@@ -200,7 +200,7 @@ def sequence_over(library: Library, operator: str, base: Inputs, pair: BackendPa
 
 
 def steps_behind(question: ExplainedCall, library: Library, pair: BackendPair, index: int) -> list[str]:
-    """The lines of the derivation of one value of a call; none where its operator declares no steps."""
+    """The lines of the derivation of one value of a call; none if its operator declares no steps."""
     declaration = library.sequences.get(question.operator)
     if declaration is None or not declaration.steps:
         return []
@@ -226,7 +226,7 @@ def steps_behind(question: ExplainedCall, library: Library, pair: BackendPair, i
 
 
 def side_by_side(mine: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
-    """The words in which the reference derives a value, with the backend's where they differ; the first has a mark."""
+    """The reference's lines on a derivation, with the backend's if they differ; the first different line has a mark."""
     marked = False
     for number, line in enumerate(mine):
         other = theirs[number] if number < len(theirs) else line
@@ -240,14 +240,14 @@ def side_by_side(mine: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
 
 
 def sequence_in_words(declaration: SequenceDeclaration) -> str:
-    """What a replay is, in words."""
+    """The replay of a sequence, in words."""
     replay = declaration.replay
     assert replay is not None
     return f"{replay.times} rounds of {', '.join(replay.round)}, replayed: no call goes to a position"
 
 
 def replay_facts(found: Divergence, declaration: SequenceDeclaration, pair: BackendPair) -> Iterator[Fact]:
-    """Which call of a replay it is about, and what was asked."""
+    """Which call of a replay differs or is explained, and which rounds were asked."""
     backend, reference = found.rounds
     if pair.backend is not None:
         yield Fact("searched", f"{backend} rounds of the backend, {reference} of the reference")
@@ -300,7 +300,7 @@ def _text(value: Any) -> str:
 
 
 def _cut(text: str, column: int, at: int) -> str:
-    """A text that fits a column and shows the character at `at`."""
+    """A text cut to the width of a column so that the character at `at` is visible."""
     if len(text) <= column:
         return text
     if at < column - 3:
@@ -311,7 +311,7 @@ def _cut(text: str, column: int, at: int) -> str:
 
 
 def around(answer: Observed | None, values: str, index: int, first: int) -> str:
-    """The values near one, with the position of the first of them; empty where there is no list."""
+    """The values near one, with the position of the first of them; empty if there is no list."""
     try:
         found = value_at(answer.fields, values) if isinstance(answer, ObservedResult) else None
     except KeyError:
