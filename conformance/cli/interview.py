@@ -38,7 +38,7 @@ _MORE: Final = "`tally run` with this backend says more"
 
 
 class LazyBackend:
-    """A backend whose process starts at the first call; `place` stands for it in error messages."""
+    """A backend whose process starts at the first call; error messages name it by `place`."""
 
     def __init__(self, name: str, place: str, codebook: Codebook, timeout: float) -> None:
         self.name, self.place, self.codebook = name, place, codebook
@@ -51,7 +51,7 @@ class LazyBackend:
         self._hello: Hello | None = None
 
     def hello(self) -> Hello:
-        """The hello of its lasting process, which is started if necessary; raises CommandError."""
+        """The hello of the lasting process, which is started if necessary; raises CommandError."""
         try:
             self._hello = self._hello or self._driver.connect()
         except BadHello as error:

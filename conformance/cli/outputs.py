@@ -58,7 +58,7 @@ class Outputs:
         return any(output.path == STDOUT for output in self.files)
 
     def clear(self) -> None:
-        """Remove the reports of an earlier run, so that nobody takes them for those of a run without a judgement.
+        """Remove the reports of an earlier run, which a run without a judgement would leave in place.
 
         Raises CommandError.
         """

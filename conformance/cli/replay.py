@@ -107,7 +107,7 @@ def _keep(heard: _Answers, number: int, one: Exchange) -> bool:
 
 
 def _end(lost: object) -> Lost:
-    """The loss that stands for an answer that the backend did not give."""
+    """The loss to use in place of an answer that the backend did not give."""
     return lost if isinstance(lost, Lost) else ProtocolError("the replay had ended before")
 
 

@@ -25,7 +25,7 @@ _SHOWN: Final = 20  # checks
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """One thing in which the compared files differ; `decides` if it makes them not comparable."""
+    """One thing in which the compared files differ; `decides` if it makes them incomparable."""
 
     what: str
     values: tuple[str, ...]  # one for each file

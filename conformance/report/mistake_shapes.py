@@ -1,4 +1,4 @@
-"""Mistakes of a known shape, found in wrong values and offered as a hint where no mutant explains them.
+"""Mistakes of a known shape, found in wrong values and offered as a hint if no mutant explains them.
 
 A shape is a function from the right value to the value that the mistake gives. A hint needs two different failures of
 one shape, and every failure of the group must have it.

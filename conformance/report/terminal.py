@@ -65,7 +65,7 @@ _WIDEST: Final = 120  # columns; longer lines of prose are hard to read
 
 
 def text_page(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """What the terminal shows, at most 80 columns wide where nothing is meant to be copied."""
+    """The report as the terminal shows it, at most 80 columns wide except in lines that are meant to be copied."""
     made = StringIO()
     show(records, Console(file=made, width=_PAGE, color_system=None), observed=observed)
     return made.getvalue()

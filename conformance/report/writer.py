@@ -87,7 +87,7 @@ _EXCUSED: Final = "yellow"
 def badge(records: Sequence[Record], observed: Sequence[Observations]) -> str:
     """The badge of one record: the verdict, and how much was tried.
 
-    A badge has room for a few words. It names the profile, and says "part" where only selected checks ran.
+    A badge has room for a few words. It names the profile, and says "part" if only selected checks ran.
     """
     (record,) = records
     members: dict[str, Any] = {

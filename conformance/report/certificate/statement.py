@@ -285,7 +285,7 @@ def statement_of(
 
 
 def judged_digest(record: Record) -> str:
-    """The digest of what a replay must reproduce: the record without the way in which the backend was started."""
+    """The digest of what a replay must reproduce: the record without the backend's command and sandbox."""
     backend = {name: value for name, value in record["backend"].items() if name not in ("text", "sandbox")}
     return digest_of_json({**record.members, "backend": backend})
 

@@ -52,7 +52,7 @@ class Policy:
     """What a verifier requires; an empty requirement requires nothing."""
 
     authorities: tuple[AuthorizedKey, ...]
-    operators: tuple[str, ...] = ()  # patterns, each of which a certified operator must match
+    operators: tuple[str, ...] = ()  # patterns; each must match a certified operator
     profile: str = PROFILES[0]  # at least
     sandbox: str = SANDBOXES[0]  # at least
     crash: str = CRASH_LEVELS[0]  # at least
