@@ -62,7 +62,7 @@ class SequenceDifference:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the elements near that place are all that the sequence has."""
+        """Whether the elements in `around` are the whole sequence."""
         return len(self.around) == self.count
 
     @property
@@ -110,7 +110,7 @@ def _joined_facts(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str], b
 
 
 def _difference_window(entry: Entry) -> dict[str, Any] | None:
-    """Where an answer differs from the expected one, with a window of both around the first difference."""
+    """The place where an answer differs from the expected one, and a window of both around the first difference."""
     difference = entry.get("difference")
     if difference is None:
         return None

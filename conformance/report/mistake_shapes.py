@@ -86,7 +86,7 @@ def _makes(shape: Shape, right: Any, wrong: Any) -> bool:
 
 
 def _of(kind: type) -> Callable[[Shape], Shape]:
-    """Shapes of values of one type; the shape of another value is a TypeError."""
+    """Makes shapes for values of one type; for other values they raise TypeError."""
 
     def only(shape: Shape) -> Shape:
         def checked(value: Any) -> Any:

@@ -80,7 +80,7 @@ def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class RequirementChange:
-    """One row of the requirements that was added, is gone, or changed in `parts`: its sentence, its checks."""
+    """A row of the requirements that was added, is gone, or changed; `parts` names what changed: sentence, checks."""
 
     id: str
     how: str
@@ -89,7 +89,7 @@ class RequirementChange:
 
     @property
     def in_words(self) -> str:
-        """What happened to the row, in words."""
+        """The change of the row, in words."""
         return f"{self.how} ({' and '.join(self.parts)})" if self.parts else self.how
 
 
@@ -110,8 +110,8 @@ class SuiteDifference:
     old: str
     new: str
     contracts: tuple[ContractChange, ...]
-    changed: Mapping[str, str]  # what changed in a case that is in both: CALL, EXPECTATION, BOTH or UNKNOWN, by id
-    tested: Mapping[str, tuple[str, ...]]  # the requirements of the cases that are not the same, by operator
+    changed: Mapping[str, str]  # what changed in a case of both editions: CALL, EXPECTATION, BOTH or UNKNOWN, by id
+    tested: Mapping[str, tuple[str, ...]]  # the requirements of the cases that differ, by operator
     requirements: tuple[RequirementChange, ...]
     lapsing: Mapping[str, str]  # the operators of OLD whose certificates lapse, with a reason
     operators: int  # in OLD
@@ -202,7 +202,7 @@ def _kind(old: Case | None, new: Case | None) -> str:
 
 
 def _halves(case: Case) -> tuple[object, object]:
-    """What a case asks, and what it expects."""
+    """The question of a case, and its expected outcome."""
     if case.accumulation is not None:
         return replace(case.accumulation, checkpoints=()), case.accumulation.checkpoints
     expected = [step.expected for step in case.steps if isinstance(step, CallStep | TreeStep)]

@@ -131,7 +131,7 @@ def _each_check(record: Record, line: Any) -> None:
 
 
 def _slowest(observations: Observations, number: int | None, line: Any) -> None:
-    """The slowest checks; a conversation of several checks counts for the first of them."""
+    """The slowest checks; the time of a conversation of several checks counts for its first check."""
     if number is None:
         return
     durations = dict(observations.get("durations", {}))
@@ -156,6 +156,6 @@ def _failures(record: Record, observations: Observations, console: Console, line
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    # Only the first line starts at the margin, so that none of a backend's words can pass for the verdict.
+    # Only the first line starts at the margin, so that no text of a backend can look like the verdict.
     indent = "    "
     return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
