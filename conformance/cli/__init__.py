@@ -1,1 +1,1 @@
-"""`tally`: one small module per command, imported when it is asked for."""
+"""`tally`: one small module per command, imported only when the command runs."""

@@ -161,14 +161,14 @@ class AnswerOptions:
     inputs: bytes | None
     record: Path | None
     timeout: float
-    position: int | None = None  # of a sequence
-    search: bool = False  # for the first difference of a sequence
-    every: bool = False  # ask every call of it
+    position: int | None = None  # in a sequence
+    search: bool = False  # look for the first difference of a sequence
+    every: bool = False  # ask every call of the sequence
     call: int | None = None  # of a long run, counted from 0
 
     @property
     def in_sequence(self) -> bool:
-        """Whether a sequence is asked about."""
+        """Whether the user asks about a sequence."""
         return self.position is not None or self.search
 
 
@@ -203,7 +203,7 @@ def answered(question: ExplainedCall, options: AnswerOptions, library: Library, 
         shown = path if index is None else f"{path}[{index}]"
         facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
     say(plain_lines(facts))
-    if contract.purity == "pure" and path:  # an answer that depends on state cannot be asked for again
+    if contract.purity == "pure" and path:  # an answer that depends on state cannot be repeated
         steps = steps_behind(question, library, pair, index if index is not None else at)
         written = [*steps, *_in_words(question, pair, path, index)]
         say("derivation")

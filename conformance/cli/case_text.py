@@ -62,7 +62,7 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _shortened(value: Any) -> Any:
-    """A long text or list in a short form: its end repeated, or pieces that are joined."""
+    """A long text or list in a short form: `repeat` for an end that repeats, `join` for pieces."""
     if not isinstance(value, str | list) or len(value) <= _LONG:
         return value
     unit = 2 if isinstance(value, str) and len(value) % 2 == 0 and value[-2:-1] != value[-1:] else 1
@@ -80,7 +80,7 @@ def _shortened(value: Any) -> Any:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that are short as YAML."""
+    """The text in pieces that are short in YAML."""
     start, length = 0, 0
     for k, letter in enumerate(text):
         length += len(yaml_text(letter)) - 2
@@ -91,7 +91,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def natural_inputs(type_: Struct, wire: Mapping[str, Any], roots: Sequence[str]) -> dict[str, Any]:
-    """The inputs of a call as people write them: numbers as numbers, a root by its name."""
+    """The inputs of a call as a contract has them: numbers as numbers, a root by its name."""
     types = {field.name: field.type for field in type_.fields}
     return {
         name: value["root"] if name in roots and isinstance(value, Mapping) else natural(types[name], value)

@@ -49,7 +49,7 @@ from conformance.vectors.jsontext import write_new
 from conformance.vectors.temp_roots import run_folder
 
 _PROFILES: Final = ("standard", "golden")
-_MOST_FAILURES: Final = 3  # shown of a run that is not certified
+_MOST_FAILURES: Final = 3  # failures that are shown of a run that is not certified
 
 
 def _nonce(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
@@ -192,7 +192,7 @@ def command(
     require: Sequence[str],
     now: datetime | None,
     reproducible: bool,
-    **given: Any,  # profile, wire, jobs and timeout, as a run takes them
+    **given: Any,  # profile, wire, jobs and timeout, as in `tally run`
 ) -> int:
     """Test a backend, also with questions that its author could not know, and sign the result.
 

@@ -17,12 +17,12 @@ from conformance.report.untrusted import for_log, one_line, printable
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
-    """Print lines on stdout, or on stderr, with everything escaped that could steer a terminal or a service for CI."""
+    """Print lines on stdout or stderr, with everything escaped that could control a terminal or a CI service."""
     click.echo(for_log(printable(text)), err=err, nl=nl)
 
 
 def write_report(data: bytes) -> None:
-    """Write the bytes of a report on stdout; on a terminal everything is escaped that could steer it."""
+    """Write the bytes of a report on stdout; on a terminal, everything that could control it is escaped."""
     if sys.stdout.isatty():
         say(data.decode("utf-8"), nl=False)
         return
@@ -59,7 +59,7 @@ class CommandError(Exception):
 
 
 def require_known(place: str, name: str, known: Collection[str], message: str, otherwise: str = "") -> None:
-    """Refuse a name that is not among the known ones; raises CommandError, with those that are nearly the same."""
+    """Refuse a name that is not among the known ones; raises CommandError, which lists similar names."""
     if name not in known:
         raise CommandError(place, "T003", message, nearest(name, sorted(known), otherwise))
 
@@ -80,7 +80,7 @@ def tell(complaint: CommandError) -> None:
 
 
 def split_error(text: str) -> tuple[str, str, str]:
-    """Place, message and hint of an error that says `place: message` and, below it, `    hint: ...`."""
+    """Place, message and hint of an error text `place: message` with a further line `    hint: ...`."""
     said, _, hint = text.partition("\n    hint: ")
     place, _, message = said.partition(": ")
     return place, message, hint
@@ -112,7 +112,7 @@ class OutputDescriptor(io.FileIO):
 
 
 def opened_outlets() -> tuple[OutputDescriptor, OutputDescriptor]:
-    """stdout and stderr over outlets of their own; a standard descriptor that is closed becomes the null device."""
+    """Put stdout and stderr on new outlets and return these; a closed standard descriptor becomes the null device."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

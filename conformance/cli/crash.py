@@ -111,7 +111,7 @@ def report_lines(report: CrashReport, most: int) -> Iterator[str]:
 
 
 def verdict_line(report: CrashReport) -> str:
-    """The level, or why none is stated."""
+    """The level, or the reason why there is none."""
     asked = f"{report.wanted} is asked for"
     if report.level:
         return f"level: {report.level}, {asked}"

@@ -27,7 +27,7 @@ _CERTIFICATES: Final = ("*.intoto.json", "*.zip")  # the files that are read in 
 
 
 def named_edition(text: str) -> Edition:
-    """The edition that a text names: a folder, a revision of git, or the release in the lock; raises CommandError."""
+    """The edition for a folder, a revision of git, or the tag of the release in the lock; raises CommandError."""
     if text and _is_there(Path(text) / FILE):
         return _edition(text, Path(text), text)
     suite = current_suite()
@@ -47,7 +47,7 @@ def named_edition(text: str) -> Edition:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a name that is too long
+    except OSError:  # the name is too long
         return False
 
 

@@ -1,4 +1,4 @@
-"""`tally examples`: the example programs of this version, copied to a folder of the user's."""
+"""`tally examples`: the example programs of this version, copied to a folder of the user."""
 
 from __future__ import annotations
 

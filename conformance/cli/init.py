@@ -57,9 +57,9 @@ def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
 
 
 def repository_of(suite: Path) -> Path:
-    """The top of the repository that a suite is in: the first folder above it with a `.git`; else the suite itself.
+    """The top of the repository of a suite: the nearest folder above it with a `.git`; else the suite itself.
 
-    The search ends at the user's home and at a folder of somebody else.
+    The search ends at the user's home and at a folder of another user.
     """
     suite = suite.resolve()
     home = os.environ.get("HOME", "")
@@ -72,7 +72,7 @@ def repository_of(suite: Path) -> Path:
 
 
 def ci_files(provider: str, repository: Path, suite: Path) -> dict[Path, str]:
-    """The text of every file of a provider, by its path; raises CommandError for an unsafe path of the suite."""
+    """The text of every file for a provider, by its path; raises CommandError if the suite's path is unsafe."""
     place = suite.resolve().relative_to(repository).as_posix()
     if not _SAFE.match(place):
         hint = "rename the folder: letters, digits, `_`, `.`, `+`, `-` and blanks are safe in a shell and in YAML"

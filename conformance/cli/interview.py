@@ -33,7 +33,7 @@ from conformance.vectors.exchange import ConversationContext, Exchange, exchange
 from conformance.vectors.state_tracking import StateTransition, situations
 
 T = TypeVar("T")
-_MOST_CALLS: Final = 1 << 16  # calls between two checkpoints that are compared one by one
+_MOST_CALLS: Final = 1 << 16  # at most so many calls between two checkpoints are compared one by one
 _MORE: Final = "`tally run` with this backend says more"
 
 
@@ -46,7 +46,7 @@ class LazyBackend:
             self._driver = driver_of(name, codebook, timeout)
         except BackendNotFound as error:
             raise CommandError(place, "T001", str(error)) from None
-        self._driver.tolerant = True  # a search may meet any number of calls that the backend does not survive
+        self._driver.tolerant = True  # a search may ask many calls that crash the backend
         self.client = Client(self._driver)
         self._hello: Hello | None = None
 
@@ -148,10 +148,10 @@ class ExplainedCall:
 
     operator: str
     inputs: Mapping[str, Any]
-    note: str = ""  # where it comes from
+    note: str = ""  # where the call comes from
     mine: Observed | None = None  # the reference's answer
     theirs: Observed | None = None
-    native: Mapping[str, Any] | None = None  # of a trace, with the state of the machine that the call finds
+    native: Mapping[str, Any] | None = None  # in a trace: the inputs, with the state of the machine before the call
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[KnownFailure, ...]
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
         raise MalformedContract([Problem(Position(str(file), 1, 1), "X001", "there is no such file", hint)])
-    from conformance.contract.schema import violations  # 100 ms that a run without a list does without
+    from conformance.contract.schema import violations  # takes 100 ms, which a run without a list saves
 
     source = read(file)
     hint = "an entry is {check: ID or pattern with *, reason: why it fails, issue: https://...}"
@@ -92,6 +92,6 @@ def _store() -> Cache:
 
 
 def _key(suite: Suite, backend: str) -> str:
-    # A command line means another program in another folder; a name of the suite does not.
+    # In another folder a command line may start another program; a backend's name in the suite may not.
     place = "" if backend in suite.backends else str(Path.cwd())
     return digest_of_texts([str(suite.root), backend, place])

@@ -34,7 +34,7 @@ FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 
 
 def show_findings(format_: str) -> int:
-    """Print every finding; a malformed contract is a finding too, but leaves no judgement."""
+    """Print every finding; a malformed contract is a finding too, but then there is no judgement."""
     try:
         library = specification()
         outcome = outcome_of(library, frozen_vectors(library))
@@ -96,7 +96,7 @@ def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintRe
     """All findings about a library and its corpus."""
     evidence = _evidence(library) if with_evidence else None
     subject = subject_of(library, corpus, None, library.laws, read_documents(library), evidence)
-    governed = findings_of(governance(library, corpus, read_lock(library.suite)))  # of the corpus and the versions
+    governed = findings_of(governance(library, corpus, read_lock(library.suite)))  # corpus and versions
     with shown_progress("lint") as progress:
         subject = replace(subject, unusable=unusable_mutants(library) if with_evidence else {})
         progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))

@@ -40,7 +40,7 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 
     outcome = lint_result(library, corpus, with_evidence)
     findings = [[*astuple(one.position), one.code, one.message, one.about, one.hint] for one in outcome.findings]
-    if _sources_digest(library, corpus, with_evidence) == made_from:  # nothing was changed while the rules ran
+    if _sources_digest(library, corpus, with_evidence) == made_from:  # no file changed while the rules ran
         open_cache().put("lint", made_from, [findings, outcome.contracts, outcome.cases, outcome.evidence])
     return outcome
 

@@ -1,4 +1,4 @@
-"""The entry point: the commands by name, and the exit status that every one of them keeps (DESIGN 7)."""
+"""The entry point: the commands by name, and the exit status of each (DESIGN 7)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from conformance.cli.suite import offer_suite
 from conformance.contract.wording import counted
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
-_PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout wins over packaged data, as for the suite itself
+_PLACES: Final = (_PACKAGE.parent, _PACKAGE / "_data")  # a checkout comes before packaged data, as for the suite itself
 
 
 @lru_cache(1)
@@ -41,7 +41,7 @@ def added_commands() -> Mapping[str, tuple[str, str]]:
 
 
 def added_command(name: str) -> click.Command:
-    """The command of a name, imported now."""
+    """The added command with this name, imported now."""
     command: click.Command = import_module(added_commands()[name][0]).command
     return command
 
@@ -53,7 +53,7 @@ class NameChoice(click.Choice):  # type: ignore[type-arg] # it takes no argument
     """One of some names; the message for another name suggests the nearest."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name; fails as click's own choices do."""
+        """The name; fails like the choices of click."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -66,14 +66,14 @@ class GivenPath(click.Path):
     """A path that is not empty: an empty one would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path; fails as click's own paths do."""
+        """The path; fails like the paths of click."""
         if value == "":
             self.fail("a path is empty; is a variable of the shell not set?", param, ctx)
         return super().convert(value, param, ctx)
 
 
 def prepared(command: click.Command, has_suite: bool = False) -> click.Command:
-    """The command and those in it: examples at the end of the help, strict values and, if asked for, --suite."""
+    """The command and its subcommands with examples at the end of the help, strict values and, if wanted, --suite."""
     if isinstance(command, click.Group):
         for one in command.commands.values():
             prepared(one, has_suite)
@@ -95,14 +95,14 @@ def prepared(command: click.Command, has_suite: bool = False) -> click.Command:
 
 FINE: Final = 0
 NO_JUDGEMENT: Final = 2
-_PATIENCE: Final = 1.0  # seconds after the first Ctrl-C; the next one then ends this process at once
-# Errors of what cannot be used, with their codes; by name, because to import them takes longer than --version.
+_PATIENCE: Final = 1.0  # seconds; a second Ctrl-C after this time ends the process at once
+# Codes of errors about unusable input; by class name, as their import takes longer than --version.
 _CODES: Final = {
     **dict.fromkeys(("CorruptedCorpus", "BadLock", "UnreadableReport"), "T004"),
     "Unreadable": "T020",
     "BackendNotFound": "T001",
 }
-_CLOSED: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # of files and folders
+_CLOSED: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # not writable, or the disk is full
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
@@ -127,7 +127,7 @@ COMMANDS: Final = {
 
 
 class Commands(click.Group):
-    """A group whose commands are modules beside this one; a module's `command` is what it offers."""
+    """A group whose commands are modules of this package; each module offers its `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order in which a newcomer needs them, then those of the bundled suite."""
@@ -143,7 +143,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name; fails with the names that are nearly the same."""
+        """The command that the arguments name; the error message lists similar names."""
         if args and args[0] not in (known := self.list_commands(ctx)) and (hint := nearest(args[0], known)):
             ctx.fail(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
@@ -168,11 +168,11 @@ def tally() -> None:
     """
 
 
-prepared(tally)  # its commands are prepared when they are asked for
+prepared(tally)  # its commands are prepared when they are imported
 
 
 class Terminated(BaseException):
-    """A signal asked this process to end; what is open is closed on the way out."""
+    """A signal asked this process to end; open resources are closed as the exception passes."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -187,7 +187,7 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
         )
         return answer if isinstance(answer, int) else FINE
     except click.UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later; it is the help itself
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later; its message is the help
             error.show()
             return error.exit_code
         command = error.ctx.command_path if error.ctx is not None else "tally"
@@ -245,7 +245,7 @@ def _lacking(error: BaseException) -> str | None:
         return "out of memory"
     if isinstance(error, OSError) and error.errno in SCARCE:
         return os.strerror(error.errno)
-    # A module that cannot be opened is an ImportError whose text alone says why.
+    # If a module cannot be opened, only the text of the ImportError says why.
     scarce = [os.strerror(number) for number in SCARCE if os.strerror(number) in str(error)]
     if scarce and isinstance(error, ImportError | RuntimeError):
         return scarce[0]
@@ -254,7 +254,7 @@ def _lacking(error: BaseException) -> str | None:
 
 def _end_on_signals() -> None:
     def ended(number: int, _: object) -> None:
-        # Once is enough: a second signal must not interrupt what closes things.
+        # A second signal must not interrupt the clean-up.
         signal.signal(number, signal.SIG_IGN)
         raise Terminated(number)
 
@@ -263,7 +263,7 @@ def _end_on_signals() -> None:
         raise KeyboardInterrupt
 
     def again(since: float, *_: object) -> None:
-        # Whoever presses twice at once still sees what was found; whoever waited in vain gets out.
+        # Two quick presses still show the results; a press after a long wait ends the process.
         if time.monotonic() - since > _PATIENCE:
             os._exit(NO_JUDGEMENT)
 
@@ -276,15 +276,15 @@ def _end_on_signals() -> None:
 
 def main() -> None:
     """The console script."""
-    # The specification is a large graph that stays; looking through it as often as usual costs a sixth of a run.
+    # The specification is a large graph that is never freed; the default thresholds cost a sixth of a run.
     gc.set_threshold(100_000, 10, 10)
-    if os.environ.get("COLUMNS") == "0":  # of a terminal that knows no width; in it every report would be empty
+    if os.environ.get("COLUMNS") == "0":  # from a terminal without a width; every report would be empty
         del os.environ["COLUMNS"]
     out, _ = opened_outlets()
     _end_on_signals()
     status = status_of()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C does not change how this process ends
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not change the exit status
     sys.stdout.flush()
     if out.failure is not None:
         hint = "the output is incomplete; redirect it to another place"

@@ -58,7 +58,7 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     effort = MutantOptions(kinds, MutantChecks(library, corpus, codebook_of(library)), committed if changed else None)
     try:
         with shown_progress("mutants") as progress:
-            # The mutants meet the suite's own laws and generators, which are not imported in this process.
+            # The mutants run with the suite's own laws and generators, which this process does not import.
             matrix = in_child_process(
                 lambda told: measure_matrix(library, corpus, ids, Forked(jobs), told, effort, saving), progress
             )
@@ -172,7 +172,7 @@ def _stale(folder: Path, matrix: KillMatrix, floor: Floor) -> list[str]:
 
 
 def judge_wire(operators: Sequence[str], write: bool) -> int:
-    """Score the operators, or all, and compare with the committed score or write it."""
+    """Score the operators (all if none is named), and compare with the committed score or write it."""
     library = specification()
     for name in operators:
         require_known(f"operator {name!r}", name, library.contracts, "no contract has this name")

@@ -32,7 +32,7 @@ _LONGEST_LINE: Final = 4_000  # characters
 
 
 def can_be_transcribed(contract: Contract) -> bool:
-    """Whether calls of an operator need no folder and no handle, and answer the same every time."""
+    """Whether calls of an operator need no folder and no handle, and always get the same answer."""
     volatile = any(
         field.volatile
         for _, type_ in walk(contract.outputs)
@@ -43,7 +43,7 @@ def can_be_transcribed(contract: Contract) -> bool:
 
 
 def transcript(contract: Contract, library: Library, corpus: Corpus) -> tuple[str, str]:
-    """The lines of the requests and those of the answers, in canonical JSON and sorted; the hello has no answer here.
+    """The request lines and the answer lines, in canonical JSON and sorted; the answer to the hello is left out.
 
     The calls are frozen cases: every failure code first, then a case of each group in turn.
     """
@@ -57,7 +57,7 @@ def transcript(contract: Contract, library: Library, corpus: Corpus) -> tuple[st
 
 
 def canonical(message: Mapping[str, Any]) -> str:
-    """A message with its keys sorted and no blanks, as `jq -cS` writes it."""
+    """A message with sorted keys and no spaces, as `jq -cS` writes it."""
     return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -90,7 +90,7 @@ def _calls(cases: tuple[Case, ...]) -> Iterator[CallStep]:
 
 
 def _is_short(step: CallStep) -> bool:
-    """Whether a call and its answer are whole, not recipes and digests of long values, and fit on a short line."""
+    """Whether a call and its answer have no recipes or digests for long values, and fit on a short line."""
     answer = step.expected.data if isinstance(step.expected, ExpectedFailure) else step.expected.fields
     whole = not contains_value(step.inputs, is_recipe) and not contains_value(answer, is_marker)
     return whole and len(canonical(step.inputs)) + len(canonical(answer)) <= _LONGEST_LINE
@@ -116,7 +116,7 @@ def _effort(contract: Contract) -> tuple[bool, bool, int, str]:
 
 
 def skeleton(language: str, name: str, folder: str, contract: Contract, library: Library) -> dict[str, str]:
-    """The text of every file by its name; of a machine, or a method of one, all methods are begun."""
+    """The text of every file by its name; for a machine or one of its methods, it has a stub of every method."""
     backend, operators = _FILES[language]
     begun = first_contracts(contract, library)
     functions = {one.operator: _function_name(language, one) for one in begun}
@@ -136,7 +136,7 @@ def skeleton(language: str, name: str, folder: str, contract: Contract, library:
 
 
 def first_contracts(contract: Contract, library: Library) -> list[Contract]:
-    """The contracts whose functions a new backend begins with: one operator, or what works on one state."""
+    """The contracts of a new backend's first functions: one operator, or all methods of one machine."""
     if contract.machine is None:
         return [contract]
     return [library.contracts[method] for method in contract.machine.methods]
@@ -214,7 +214,7 @@ LANGUAGES: Final = ("python", "javascript", ANY)
 
 
 def neutral_files(name: str, folder: str, contract: Contract, library: Library, corpus: Corpus) -> dict[str, str]:
-    """The files for a backend in any other language: requests, their answers, the schema, and a page that says how."""
+    """The files for a backend in any other language: requests, answers, the schema, and a page of instructions."""
     from conformance.contract.jsonschema import schema_of
 
     requests, answers = transcript(contract, library, corpus)
@@ -235,7 +235,7 @@ def neutral_files(name: str, folder: str, contract: Contract, library: Library, 
 
 
 def _suite_of(suite: Suite, folder: Path) -> list[str]:
-    """The option that names the suite to a command in a folder that is not inside it."""
+    """The option that names the suite, for commands in a folder outside it."""
     top = suite.root.resolve()
     if suite.root == bundled_suite().root or folder.resolve().is_relative_to(top):
         return []

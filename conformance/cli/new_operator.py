@@ -80,7 +80,7 @@ def _values(operator: str, family: str, library: Library) -> Mapping[str, str]:
 
 
 def _source(family: str, values: Mapping[str, str], library: Library, left: list[str]) -> Mapping[str, str]:
-    """The text of the source with the operator's sentences, and what carries its lines."""
+    """The text of the source with the operator's sentences, and of the file that maps its lines."""
     from conformance.contract.family import coverage_from
     from conformance.contract.source import parse
     from conformance.lint.coverage import text_of, updated
@@ -105,7 +105,7 @@ def _source(family: str, values: Mapping[str, str], library: Library, left: list
 
 
 def _appended(before: str, rows: str) -> str:
-    """A YAML file with more rows of its last list, indented as those are."""
+    """A YAML file with more rows at the end of its last list, indented like the others."""
     indents = re.findall(r"^( *)- ", before, re.MULTILINE)
     indent = min(indents, key=len) if indents else ""
     lines = (f"{indent}{line}" if line else line for line in rows.splitlines())

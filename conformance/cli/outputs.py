@@ -75,7 +75,7 @@ class Outputs:
                     path.unlink()
 
     def require_writable(self) -> None:
-        """Make the folders before the run, which may take an hour; raises CommandError."""
+        """Make the folders before the run, because it may take an hour; raises CommandError."""
         for folder in self.folders.values():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
                 _make(folder)

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from conformance.trial.options import Progress
 
 
-# Seconds for a step of a stage before one was measured: the bundled reference on two cores.
+# Seconds per step of a stage, used before any was measured: the bundled reference on two cores.
 _USUAL: Final = {"cases, laws and behaviour": 0.004, "differential fuzzing": 0.6}
-_WORTH: Final = 1  # steps that the usual time counts for
-_WEIGHT: Final = 0.2  # of a new estimate against the one before
+_WORTH: Final = 1  # the usual time weighs as much as so many measured steps
+_WEIGHT: Final = 0.2  # the share of a new estimate in the shown one
 
 
 @dataclass(slots=True)
 class RestTime:
     """Estimates the end of a command from the steps of its stages; times are in seconds of one clock.
 
-    Between two steps the time that is left runs down. A new estimate moves the end by a fifth of the difference, so
-    that it does not jump about.
+    Between two steps the time left counts down. A new estimate moves the end by only a fifth of the difference, so
+    that the display does not jump.
     """
 
-    stages: dict[str, int] = field(default_factory=dict)  # steps in all, of this and the later stages
+    stages: dict[str, int] = field(default_factory=dict)  # all steps of the present stage and the later ones
     done: dict[str, int] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     _stage: str = ""
@@ -47,7 +47,7 @@ class RestTime:
         self.stages |= stages
 
     def stage(self, name: str, total: int, now: float) -> None:
-        """A stage begins, and so ends the one before."""
+        """Begin a stage; this ends the one before."""
         if self._stage:
             self.stages.pop(self._stage, None)
         self.stages[name] = total
@@ -95,7 +95,7 @@ class RestTime:
         return (spent + 1.0) / (usual + 1.0)
 
 
-QUIET: Final = "tally.quiet"  # a key of the context: no stages are shown, notes are
+QUIET: Final = "tally.quiet"  # a key of the context: show notes only, no stages
 _WIDEST: Final = 16  # characters of a title before a bar, so that all fits into 80
 _PAUSE: Final = 10.0  # seconds between two lines of a log
 
@@ -161,7 +161,7 @@ class LineProgress(_Shown):
             say(f"{self.title}: {self.name}, {self._done} of {self._total}{rest_words(self.rest, now)}", err=True)
 
     def note(self, text: str) -> None:
-        """Say it."""
+        """Print a note."""
         say(f"{self.title}: {text}", err=True)
 
 
@@ -174,7 +174,7 @@ class BarProgress(_Shown):
         self._task: TaskID | None = None
 
     def stage(self, name: str, total: int) -> None:
-        """A new bar; the one before keeps what it shows."""
+        """Add a bar; the one before stays as it is."""
         from rich.markup import escape
 
         super().stage(name, total)
@@ -189,7 +189,7 @@ class BarProgress(_Shown):
             self._bars.advance(self._task, count)
 
     def note(self, text: str) -> None:
-        """Say it above the bars."""
+        """Print a note above the bars."""
         self._bars.console.print(for_log(printable(text)), markup=False)
 
 
@@ -204,7 +204,7 @@ def rest_words(rest: RestTime, now: float) -> str:
 
 @contextmanager
 def shown_progress(title: str) -> Iterator[Progress]:
-    """Progress for as long as the block runs; bars vanish with it. Raises Interrupted on Ctrl-C."""
+    """Progress while the block runs; at its end the bars vanish. Raises Interrupted on Ctrl-C."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and context.meta.get(QUIET, False)
     is_watched = sys.stderr.isatty() and not quiet
@@ -224,12 +224,12 @@ def _bars(title: str) -> Iterator[BarProgress]:
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """The time that is left of all, beside the bar that moves."""
+        """The time left for the whole command, next to the moving bar."""
 
         max_refresh = 0.5
 
         def render(self, task: Task) -> Text:
-            """Nothing beside a bar that is finished."""
+            """The time left; empty next to a finished bar."""
             running = task.stop_time is None and task.id == bars.task_ids[-1]
             return Text(rest_words(watched.rest, time.monotonic()).removeprefix(", about ") if running else "")
 

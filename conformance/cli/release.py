@@ -1,4 +1,4 @@
-"""`tally vectors release`: the lock keeps the contracts as they are, and lint compares every later edit with them."""
+"""`tally vectors release`: the lock records the contracts, and lint compares every later edit with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NextRelease:
     """An allowed release: its tag, the files that it writes by their path, and its entry of the changelog."""
 
     tag: str
-    texts: Mapping[Path, str]  # the lock last: it alone arms governance
+    texts: Mapping[Path, str]  # the lock last: only the lock makes the rules of governance apply
     entry: str
 
 
@@ -105,7 +105,7 @@ def _read(file: Path) -> str:
 
 
 def _with_entry(text: str, entry: str) -> str:
-    """A changelog with one more entry before the others; an entry with the same heading is replaced."""
+    """A changelog with one more entry at the top; an entry with the same heading is replaced."""
     head, *entries = re.split(r"(?m)^(?=## )", text or _HEAD)
     title = entry.partition("\n")[0]
     others = [one for one in entries if one.partition("\n")[0].rstrip() != title]

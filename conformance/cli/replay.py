@@ -24,7 +24,7 @@ Tell = Callable[[int, Exchange], bool]  # the round and the exchange; returns wh
 class Divergence:
     """One call of a replay: its round, the answers of reference and backend, and their difference.
 
-    `rounds` are the rounds that the backend and the reference went through.
+    `rounds` has the numbers of rounds that the backend and the reference began.
     """
 
     round: int
@@ -32,8 +32,8 @@ class Divergence:
     theirs: Observed | None
     difference: Difference | None
     rounds: tuple[int, int]
-    only: bool  # whether the rounds before were not compared
-    answers: tuple[Exchange, ...]  # of the reference in this round, this one included
+    only: bool  # whether the earlier rounds were not compared
+    answers: tuple[Exchange, ...]  # the reference's in this round, up to this call
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ def _end(lost: object) -> Lost:
 
 
 def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Step], Sequence[Step]]:
-    """The steps of a case that are taken once, with the file steps before the last of them, and those of a round.
+    """The steps of a case that are taken once, with the file steps before the last of them, and the steps of a round.
 
     Raises CommandError if the case has no step of a name.
     """

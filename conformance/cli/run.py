@@ -122,7 +122,7 @@ def _listed(file: Path | None, library: Library, update: bool) -> tuple[KnownFai
 
 
 def _rewritten(run: RunResult, file: Path, reason: str, issue: str) -> RunResult:
-    """The run judged under a list that excuses what fails now; the list is written."""
+    """Write a list that excuses the checks that fail now, and return the run judged under this list."""
     failing = [r.check.id for r in run.results if r.verdict in (Verdict.FAIL, Verdict.ERROR)]
     # Checks that this run did not make, because of -k or a smaller profile, stay in the list.
     tried = [*(result.check.id for result in run.results), *run.unmatched_expectations]

@@ -21,12 +21,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SecondsParam(click.FloatRange):
-    """Seconds to wait; `nan`, which no clock reaches and every range lets through, is refused."""
+    """Seconds to wait; refuses `nan`, which every range accepts and no clock reaches."""
 
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; fails as click's own types do."""
+        """The number; fails like the types of click."""
         seconds = super().convert(value, param, ctx)
         if math.isnan(seconds):
             self.fail(f"{value} is not a number of seconds", param, ctx)
@@ -201,7 +201,7 @@ def verbosity(context: click.Context) -> int:
     quiet, verbose = bool(context.params["quiet"]), bool(context.params["verbose"])
     if quiet and verbose:
         given = given_in(context, "quiet", "verbose")
-        if len(given) != 1:  # of a default and an option, the option wins
+        if len(given) != 1:  # an option wins over a default
             raise click.UsageError("-q prints less and -v prints more: give one of them")
         quiet, verbose = given == ["quiet"], given == ["verbose"]
     return verbose - quiet

@@ -33,9 +33,9 @@ from conformance.vectors.corpus import Corpus
 from conformance.vectors.difference import Difference
 from conformance.vectors.leaf import type_at, value_at
 
-_NEIGHBOURS: Final = 3  # values on each side of the one that is derived
+_NEIGHBOURS: Final = 3  # values on each side of the derived one
 _WIDEST: Final = 24  # characters of a value in a column
-_NAMED: Final = 24  # calls that are named
+_NAMED: Final = 24  # calls that are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Located:
 
 
 def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
-    """The sequence of an operator or of the machine of an operation; raises CommandError."""
+    """The sequence of an operator, or of the machine of an operation; raises CommandError."""
     contract = library.contracts[operator]
     name = operator if contract.machine is None else contract.machine.name
     found = library.sequences.get(name)
@@ -62,7 +62,7 @@ def declared_sequence(library: Library, operator: str) -> SequenceDeclaration:
 
 
 def case_of(declaration: SequenceDeclaration, corpus: Corpus) -> Case:
-    """The frozen case that a sequence begins with; raises CommandError."""
+    """The frozen case with which a sequence begins; raises CommandError."""
     try:
         return corpus.find(declaration.case)
     except KeyError:
@@ -81,7 +81,7 @@ def beginning(case: Case) -> Inputs:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSequence:
-    """A sequence of calls over some inputs."""
+    """A sequence of calls that start from the inputs `base`."""
 
     sequence: CallSequence
     base: Inputs
@@ -187,7 +187,7 @@ def _unasked(boundary: BisectionResult) -> list[Fact]:
 
 
 def sequence_over(library: Library, operator: str, base: Inputs, pair: BackendPair) -> SearchedSequence:
-    """The sequence of an operator over some inputs; raises CommandError, MalformedContract."""
+    """The sequence of an operator for the inputs `base`; raises CommandError, MalformedContract."""
     sequence = call_sequence(declared_sequence(library, operator), library)
     pair.required(operator)
     native = pair.native(operator, base)
@@ -300,7 +300,7 @@ def _text(value: Any) -> str:
 
 
 def _cut(text: str, column: int, at: int) -> str:
-    """A text that fits a column and shows the character at `at`."""
+    """A text cut to the width of a column so that the character at `at` is visible."""
     if len(text) <= column:
         return text
     if at < column - 3:

@@ -37,7 +37,7 @@ _NO_CASE: Final = Case("a question", "", "", "", (), (), "quick", ())
 
 @dataclass(slots=True)
 class Page:
-    """What is printed: the lines to paste, and in words what could not be found."""
+    """The printed text: the lines to paste, and sentences on the cases that were not found."""
 
     lines: list[str] = field(default_factory=list)
     groups: list[tuple[str, str]] = field(default_factory=list)  # requirement, group
@@ -79,7 +79,7 @@ def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Se
 
 
 def _machine_page(contract: Contract, library: Library, codebook: Codebook, frozen: Sequence[FrozenCall]) -> Page:
-    """The traces that a machine lacks, or one of its operations: a group each."""
+    """The traces that a machine or one of its operations lacks, one group each."""
     assert contract.machine is not None
     whole = library.contracts[contract.machine.name]
     wanted = [contract.operator] if contract.method is not None else list(contract.machine.methods)
@@ -110,14 +110,14 @@ _UNSEEN: Final = "no drawn sequence has such a call; it may need another example
 
 
 def trace_of(program: Program, whole: Contract, codebook: Codebook) -> tuple[QuestionCall | HarnessStep, ...]:
-    """A program behind the file steps that its machine is given."""
+    """The calls of a program, after the file steps that its machine needs."""
     calls = steps_of(program, codebook)
     expansion = Expansion(whole, whole.groups[0], codebook)
     return (*given_steps(expansion, roots_of(expansion, {call.name: call for call in calls})), *calls)
 
 
 def _calls(forms: OperatorForms, asked: Sequence[QuestionCall]) -> Iterator[FrozenCall]:
-    """The calls of an operator whose inputs are written in the contract as they are."""
+    """The calls of an operator whose inputs are plain values, neither generated nor taken from other answers."""
     for step in asked:
         if step.operator == forms.contract.operator and not re.search(r"'(from|generated)':", repr(step.inputs)):
             yield FrozenCall(_NO_CASE, step.name, step.operator, _native(forms, step.inputs))
@@ -133,7 +133,7 @@ def _places(roots: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _base(contract: Contract, name: str) -> Mapping[str, Any] | None:
-    """The complete inputs that a base is; None where it is complete only with what its groups set."""
+    """The complete inputs of a base; None if they are complete only with the values that its groups set."""
     draft, place = Draft(contract), YamlPlace(contract.source, ("bases", name))
     try:
         draft.base(name, place)
@@ -159,7 +159,7 @@ def _that_freeze(
 
 
 def _freeze_problems(questions: Sequence[Question], codebook: Codebook) -> Iterator[str]:
-    """Why a build would not freeze each of these questions; empty where it would."""
+    """For each question, why a build would not freeze it; empty if it would."""
     problems = freeze(questions, codebook).problems if questions else ()
     for id_ in [question.id for question in questions]:
         about = [one for one in problems if one.code != _UNCONFIRMED and re.match(rf"{id_}[:,]", one.message)]
@@ -178,7 +178,7 @@ def _call(contract: Contract, wire: Mapping[str, Any]) -> QuestionCall:
 def _refused_later(
     contract: Contract, codebook: Codebook, accepted: Sequence[Native], known: Sequence[FrozenCall], page: Page
 ) -> Iterator[Suggestion]:
-    """For every failure that no guard foresees and no case has, the first call that the reference refuses with it."""
+    """For every failure code without a guard and without a case, the first call that the reference refuses with it."""
     forms = codebook[contract.operator]
     missing = sorted(contract.later_codes - {call.code for call in known})
     if not missing:
@@ -241,7 +241,7 @@ class _Writer:
         self.page.lines += [f"{self.indent}  trace:", *(f"{self.indent}  {line}" for line in lines)]
 
     def whole_groups(self) -> None:
-        """The groups that lint asks for as a whole: along an axis, and beside the limit of a size."""
+        """The groups that lint requires as a whole: along an axis, and next to the limit of a size."""
         contract = self.contract
         named = [*(one.requirements for one in contract.ensures), *(one.requirements for one in contract.requires)]
         needs = next(filter(None, named), ())
@@ -263,7 +263,7 @@ class _Writer:
                     self.page.lines += self.one_item(subject, paths[subject], base)
 
     def one_item(self, path: str, type_: Type, base: str) -> list[str]:
-        """What gives the list at a path an item to repeat, where the base has none."""
+        """Lines that set one item in the list at a path if the base has none, so that it can be repeated."""
         value: Any = self.bases.get(base, {})
         for step in path.split("."):
             value = value.get(step) if isinstance(value, Mapping) else None
@@ -286,7 +286,7 @@ class _Writer:
         return free
 
     def nearest(self, some: Sequence[Mapping[str, Any]]) -> str:
-        """The base from which least is to be set."""
+        """The base from which the inputs differ least."""
 
         def distance(name: str) -> int:
             return sum(len(repr(difference_from(self.bases[name], one, self.contract.inputs))) for one in some)
@@ -306,7 +306,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def page_lines(page: Page, operator: str) -> list[str]:
-    """The page as comments and YAML; no line where nothing is missing."""
+    """The page as comments and YAML; no line if nothing is missing."""
     lines: list[str] = []
     if page.lines:
         lines += [f"# Cases that {operator} lacks: paste them below `vectors:` of its contract.", *page.lines]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from conformance.vectors.corpus import Corpus
 
 
-_NAMED: Final = "tally.suite.named"  # keys of what a context and those inside it know
+_NAMED: Final = "tally.suite.named"  # a key in a click context, also seen by the contexts inside
 _FOUND: Final = "tally.suite.found"
 _HELP: Final = "The folder of the suite; the default is TALLY_SUITE, a tally.toml here or above, or the bundled suite."
-_LEFT_ALONE: Final = ("init",)  # it makes a suite, so there is none yet
+_LEFT_ALONE: Final = ("init",)  # it makes the suite
 
 
 def offer_suite(command: click.Command) -> None:
@@ -61,12 +61,12 @@ def current_suite(context: click.Context | None = None) -> Suite:
 
 
 def use_suite(suite: Suite) -> None:
-    """Let the rest of the command work on this suite."""
+    """Make the rest of the command work on this suite."""
     click.get_current_context().meta[_FOUND] = suite
 
 
 def _defaults(context: click.Context, suite: Suite) -> dict[str, object]:
-    """The values of [run] by the names of the parameters; raises CommandError for one that the option refuses."""
+    """The values of [run] by the names of the parameters; raises CommandError for a value that the option refuses."""
     by_option = {option: one for one in context.command.params for option in one.opts}
     found: dict[str, object] = {}
     for key, setting in suite.run.items():
@@ -101,9 +101,9 @@ def specification() -> Library:
 
 
 def _require_usable(library: Library) -> None:
-    """Raise MalformedContract where errors.yaml lacks a code of a contract, or no case can be made of its words.
+    """Raise MalformedContract if errors.yaml lacks a code of a contract, or no case can be made of its words.
 
-    Codes are looked at here and not where contracts are loaded, so that lint can check copies with faulty codes (L102).
+    Codes are checked here and not when contracts are loaded, so that lint can check copies with faulty codes (L102).
     """
     from conformance.contract.source import MalformedContract, Problem
     from conformance.vectors.expand import preflight
@@ -123,7 +123,7 @@ def _require_usable(library: Library) -> None:
 
 
 def contract_named(library: Library, operator: str) -> Contract:
-    """The contract of an operator by its name or the end of it; raises CommandError."""
+    """The contract of an operator, found by its name or the end of its name; raises CommandError."""
     names = sorted(library.contracts)
     found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
     if len(found) == 1:
@@ -133,7 +133,7 @@ def contract_named(library: Library, operator: str) -> Contract:
 
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
-    """The corpus, every digest verified; raises CorruptedCorpus, and CommandError for fewer than `least` cases."""
+    """The corpus, with every digest verified; raises CorruptedCorpus, and CommandError for fewer than `least` cases."""
     from conformance.vectors.corpus import load_corpus
 
     corpus = load_corpus(library.suite)

@@ -1,4 +1,4 @@
-"""`tally vectors`: the frozen cases built, checked, compared and released."""
+"""`tally vectors`: build, check, compare and release the frozen cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _tell(problems: Iterable[Problem]) -> None:
 
 @contextmanager
 def _meter() -> Iterator[Meter]:
-    """The meter of a freeze, shown as one stage per backend."""
+    """The meter of a freeze; the progress shows one stage per backend."""
     with shown_progress("vectors") as progress:
         done: dict[str, int] = {}
 
@@ -48,7 +48,7 @@ def _meter() -> Iterator[Meter]:
 
 @contextmanager
 def _named_failures() -> Iterator[None]:
-    """Say what keeps a corpus from being derived."""
+    """Turn the errors that stop the derivation of a corpus into CommandErrors."""
     try:
         yield
     except CorruptedCorpus as error:
@@ -81,7 +81,7 @@ def command() -> None:
 
 
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of all of them."""
+    """The options that these commands share."""
     text = "golden: also derive N = 10^9 and up again; standard keeps the frozen golden cases."
     profile = click.option(
         "--profile", type=click.Choice(["standard", _FULL]), default="standard", show_default=True, help=text

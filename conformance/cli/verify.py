@@ -1,4 +1,4 @@
-"""`tally verify`: check a certificate or an evidence bundle that somebody else made."""
+"""`tally verify`: check a certificate or an evidence bundle of somebody else."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def command(
     if isinstance(signer, str):
         say(f"NOT VALID: {signer}")
         return NOT_VALID
-    # Only what a trusted key signed is looked into.
+    # Read only what a trusted key signed.
     statement = read_statement(evidence.envelope.payload, str(file), schemas / SCHEMA)
     require_record(evidence)
     artifact = None if artifact_text is None else artifact_named(artifact_text)
@@ -131,7 +131,7 @@ def command(
 def _replay_options(
     statement: Statement, backend: str, sandbox: str, readable: Sequence[Path], jobs: int
 ) -> RunOptions:
-    """What a second run from the same nonce is asked to do."""
+    """The options of a second run from the same nonce."""
     return RunOptions(
         backend=backend,
         wire=statement.scope["backend"]["wire"],
@@ -147,7 +147,7 @@ def _replay_options(
 
 
 def _replayed(statement: Statement, options: RunOptions, artifact: Artifact, text: str) -> list[str]:
-    """What is wrong with a second run from the same nonce."""
+    """The faults of a second run from the same nonce: why it is not certified, or that its record differs."""
     library = specification()
     run = challenged(library, options)
     record = read_back(run, library)

@@ -198,7 +198,7 @@ def excuse_of(record: Record, entry: Entry) -> str:
 
 
 def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") -> Sequence[Fact]:
-    """Everything that is known about one failure, in the order in which a reader asks.
+    """Everything that is known about one failure, in the order of a reader's questions.
 
     `stderr` is an observation of this run, never part of a record.
     """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from conformance.report.certificate.keys import PublicKey
     from conformance.report.certificate.statement import Statement
 
-MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all of them
+MOST_GROUPS: Final = 200  # distinct failures that are shown in full; the list of checks has all failures
 
 
 def verdict_sentence(record: Record) -> str:
@@ -90,7 +90,7 @@ def html_file(records: Sequence[Record], observed: Sequence[Observations], suite
 
 
 def policy(style: str, script: str = "") -> str:
-    """The content security policy that lets this style and this script act, and nothing else."""
+    """The content security policy that allows only this style and this script."""
     style_hash, script_hash = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
     )
@@ -167,7 +167,7 @@ def _printable(value: Any) -> Any:
 
 
 def _breakable(value: str) -> Markup:
-    """A long name that a line may end in, after each of its parts."""
+    """A long name in which a line may break after each part."""
     shown = str(escape(_printable(value)))
     for sign in (".", "::", "_", "/"):
         shown = shown.replace(sign, f"{sign}<wbr>")
@@ -196,7 +196,7 @@ class Reported:
 def index_page(
     title: str, reported: Sequence[Reported], steps: Rows, proof: SuiteStrength | None, together: str
 ) -> str:
-    """The page; `steps` are the commands that verify the reports, each with its purpose, `together` a link.
+    """The page of a folder of reports; `steps` are commands that verify them, with their purpose, `together` is a link.
 
     The same records, certificates, steps and proof give the same bytes.
     """

@@ -29,7 +29,7 @@ MOST_OTHERS: Final = 20  # similar failures that are named; the list of checks h
 _BEFORE: Final = 60  # characters of a long value that are shown before the first difference
 _AFTER: Final = 140
 _NEIGHBOURS: Final = 4  # elements of a sequence on each side of the first that differs
-# These facts are drawn in another form.
+# The page shows these facts in another form.
 _DRAWN: Final = frozenset({"differs at", "expected", "actual", "asked", "repeat", "explain", "stderr"})
 _STEPS = re.compile(r"[^.\[\]]+|\[[0-9]{1,18}\]")
 
@@ -58,7 +58,7 @@ class SequenceDifference:
     around: tuple[tuple[int, str], ...] = ()
     expected: str = ""
     begins: int = 0
-    declared: bool = False  # whether the unit is that of a declared sequence
+    declared: bool = False  # whether the contracts declare the sequence
 
     @property
     def is_whole(self) -> bool:

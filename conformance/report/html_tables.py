@@ -22,14 +22,14 @@ from conformance.trial.floor import ALL, LIMIT, PassRate, read_floor
 from conformance.trial.kill_matrix import FORMAT
 
 LEVELS: Final = ("kill", "ext4", "posix")
-BINS: Final = 20  # of a histogram; each is 5 % of a sequence
+BINS: Final = 20  # bins of a histogram; each is 5 % of a sequence
 
 
 def matrix_of(records: Sequence[Record]) -> Mapping[str, Any]:
-    """Operators by kinds of checks, of one backend or several.
+    """The scores of operators by kind of check, for one backend or several.
 
-    `kinds` are names and titles. A row has the operator, its version, a list of scores for each backend with one for
-    each kind, and a total for each backend.
+    `kinds` are names and titles. A row has the operator, its version, for each backend a list with one score for each
+    kind, and a total for each backend.
     """
     tables = [by_operator(record.entries) for record in records]
     used = {entry["kind"] for record in records for entry in record.entries}
@@ -76,7 +76,7 @@ def _models(level: str) -> int:
 def time_rows(record: Record, observations: Observations) -> Sequence[Mapping[str, Any]]:
     """The operators of a record with the seconds of their checks, the slowest first; empty if none were observed.
 
-    `share` is that of the slowest operator.
+    `share` is the time divided by that of the slowest operator.
     """
     durations: Mapping[str, float] = observations.get("durations", {})
     spent: dict[str, float] = {}
@@ -94,7 +94,7 @@ def time_rows(record: Record, observations: Observations) -> Sequence[Mapping[st
 
 
 def sequence_difference_rows(record: Record) -> Sequence[Mapping[str, Any]]:
-    """The operators of a record that answered wrong sequences, by name, with a histogram of where these part."""
+    """The operators that answered wrong sequences, by name, with a histogram of the places of the first difference."""
     rows = []
     for operator, entries in by_operator(failures_of(record.entries)).items():
         found = [parting for entry in entries if (parting := parting_of(entry)) is not None]
@@ -112,7 +112,7 @@ def undeclared(record: Record) -> Sequence[tuple[str, int]]:
 
 
 def unasked_operators(record: Record) -> Sequence[str]:
-    """The operators and machines with a contract of which this run had no check."""
+    """The operators and machines that have a contract but no check in this run."""
     asked = {entry["operator"] for entry in record.entries}
     methods = tuple(f"{name}." for name in asked)
     return [name for name in sorted(record["contracts"]) if name not in asked and not name.startswith(methods)]
@@ -134,8 +134,8 @@ _LONGEST: Final = 300  # characters of a text in the list
 def checks_json(records: Sequence[Record], anchors: Sequence[Mapping[str, str]]) -> str:
     """Every check of the records in JSON that can be part of a page; `anchors` maps failing ids to their place in it.
 
-    A check is [id, operator, kind, reason, what it cites, a letter for the verdict on each backend, notes], a note is
-    [backend, headline, anchor]; operators, kinds and reasons are numbers of the lists beside them.
+    A check is [id, operator, kind, reason, what it cites, a letter for the verdict on each backend, notes]; a note is
+    [backend, headline, anchor]. Operators, kinds and reasons are indices into lists in the same JSON.
     """
     operators, kinds, whys = _Numbered(), _Numbered(), _Numbered()
     by_record = [{entry["id"]: entry for entry in record.entries} for record in records]
@@ -166,7 +166,7 @@ def inert(text: str) -> str:
 
 
 class _Numbered(dict[str, int]):
-    """Texts with their numbers, each once, in the order of the numbers."""
+    """Distinct texts with their numbers, in the order of the numbers."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -212,7 +212,7 @@ class SuiteStrength:
     single_mutants: int  # mutants that a single case kills, and no fuzzing
     reference_only: tuple[
         UntestedRequirement, ...
-    ]  # tests of the suite's reference check these, and no check of a backend
+    ]  # only tests of the suite's reference check these, no check of a backend does
     excluded: tuple[UntestedRequirement, ...]
 
 

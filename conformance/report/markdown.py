@@ -83,7 +83,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def code(text: str) -> str:
-    """Text of any kind on one line, as a code span."""
+    """Any text on one line, as a code span."""
     line = one_line(text) or " "
     ticks = "`" * (_longest(line) + 1)
     space = " " if line[0] in "` " or line[-1] in "` " else ""
@@ -91,7 +91,7 @@ def code(text: str) -> str:
 
 
 def block(text: str) -> str:
-    """Lines of any kind as a code block."""
+    """Any lines as a code block."""
     fence = "`" * max(_longest(text) + 1, 3)
     return f"{fence}\n{text}\n{fence}"
 

@@ -109,7 +109,7 @@ def _crash(names: Sequence[str], records: Sequence[Record]) -> Any:
 
 
 def _diagnosis(records: Sequence[Record]) -> Mapping[str, Any] | None:
-    """The diagnosis that all parts with failures share; different ones mean that no known mistake explains all."""
+    """The diagnosis that all parts with failures share; if they have different ones, no known mistake explains all."""
     red = [record for record in records if any(_red(entry) for entry in record.entries)]
     found: list[Mapping[str, Any] | None] = [record["diagnosis"] for record in red]
     if not found or None in found:

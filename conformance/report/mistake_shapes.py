@@ -56,7 +56,7 @@ def _pairs(entry: Entry) -> Iterator[tuple[Any, Any]]:
 def _beginning(entry: Entry) -> Iterator[tuple[Any, Any]]:
     """For a right text known by its first letters, length and digest: the wrong text that is its beginning.
 
-    Only a mistake that cuts just there makes the one of the other.
+    The right side is the wrong text and one more letter: only a cut at just this length gives the wrong text.
     """
     difference = entry.get("difference", {})
     right, wrong = difference.get("expected"), difference.get("actual")
@@ -86,7 +86,7 @@ def _makes(shape: Shape, right: Any, wrong: Any) -> bool:
 
 
 def _of(kind: type) -> Callable[[Shape], Shape]:
-    """Shapes of values of one type; the shape of another value is a TypeError."""
+    """Makes shapes for values of one type; for other values they raise TypeError."""
 
     def only(shape: Shape) -> Shape:
         def checked(value: Any) -> Any:
@@ -124,7 +124,7 @@ def _reversed_hex(text: str) -> str:
 
 
 def _cut_units(size: int) -> Shape:
-    """A text that keeps so many bytes of its UTF-8."""
+    """The text cut to `size` bytes of UTF-8."""
     return _text(lambda text: text.encode()[:size].decode("utf-8", "ignore"))
 
 
@@ -133,7 +133,7 @@ def _cut_letters(size: int) -> Shape:
 
 
 def _cut_utf16(size: int) -> Shape:
-    """A text that keeps so many UTF-16 units; half a letter beyond U+FFFF is lost."""
+    """The text cut to `size` UTF-16 units; half of a letter above U+FFFF is dropped."""
     return _text(lambda text: text.encode("utf-16-le")[: 2 * size].decode("utf-16-le", "ignore"))
 
 
@@ -145,7 +145,7 @@ def _through_float(text: str, layout: str) -> str:
 
 
 def _next_bits(step: int) -> Shape:
-    """A float, in hex digits, one unit in the last place beside the right one."""
+    """A float, in hex digits, `step` units in the last place from the right one."""
     return _text(lambda text: f"{int(text, 16) + step:0{len(text)}x}" if len(text) in (4, 8, 16) else "")
 
 
@@ -153,7 +153,7 @@ def _sign_bit(text: str) -> str:
     return f"{int(text, 16) ^ 1 << 4 * len(text) - 1:0{len(text)}x}" if len(text) in (4, 8, 16) else ""
 
 
-# Bytes of UTF-8 first: where every letter has one byte, the units cannot be told apart.
+# Bytes of UTF-8 first: if every letter has one byte, cuts in other units give the same text.
 _CUTS: Final[tuple[tuple[str, Callable[[int], Shape]], ...]] = (
     ("bytes", _cut_units),
     ("letters", _cut_letters),

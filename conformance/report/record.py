@@ -1,4 +1,4 @@
-"""The canonical record of one run: the same bytes for the same run, whatever the order, the workers or the host."""
+"""The canonical record of one run: its bytes do not depend on the order of checks, the workers or the host."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ Prose = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 def prose_of(entries: Iterable[Entry], library: Library) -> Prose:
-    """The requirements, rulings and clauses of the contract that entries name, each with its place.
+    """The text and place of the requirements, rulings and contract clauses that entries name.
 
     `clauses` are keyed OPERATOR/id, by the operator of the call. Ids that the library does not know are left out.
     """
@@ -127,9 +127,9 @@ def _clause(operator: str, id_: str, library: Library) -> dict[str, Any]:
 
 
 def with_places(entries: Iterable[Entry], library: Library) -> Iterator[Entry]:
-    """The entries; one whose answer differs in a value of a sequence gets the detail `sequence`.
+    """The entries; an entry whose answer differs in a value of a sequence gets the detail `sequence`.
 
-    That is the unit, the position of the first value of the call, that of the value that differs, and the length.
+    It has the unit, the positions of the call's first value and of the value that differs, and the sequence's length.
     """
     known: dict[str, CallSequence] = {}
     for entry in entries:
@@ -138,7 +138,7 @@ def with_places(entries: Iterable[Entry], library: Library) -> Iterator[Entry]:
 
 
 def _place(entry: Entry, library: Library, known: dict[str, CallSequence]) -> dict[str, Any] | None:
-    from conformance.codec.form import form_of  # these compile expressions, which a reader of records does not need
+    from conformance.codec.form import form_of  # slow: these compile expressions; readers of records do not
     from conformance.vectors.call_sequence import call_sequence
 
     operator, inputs = entry["call"]["operator"], entry["call"]["inputs"]
@@ -214,7 +214,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def digest_of_record(record: Record) -> str:
-    """The digest in the footer of a record, which names it."""
+    """The digest in the footer of a record; it identifies the record."""
     footer = _FOOTER.search(encode_record(record))
     assert footer is not None
     return footer[1].decode()
@@ -283,7 +283,7 @@ def _line(value: Any) -> str:
 
 
 def _member_text(value: Any) -> str:
-    """One member on one line, or its items on a line each, so that a difference between two records is short."""
+    """One member on one line, or each of its items on a line, so that a diff of two records is short."""
     if isinstance(value, dict) and value:
         return "{\n" + ",\n".join(f"    {_line(key)}: {_line(value[key])}" for key in sorted(value)) + "\n  }"
     if isinstance(value, list) and value:

@@ -33,7 +33,7 @@ class Rules:
 
 
 def sarif(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """The log, one run for each record; the times of a run are those of its observations."""
+    """The log, one run for each record; the times of a run come from its observations."""
     return log_of(_run(record, observations) for record, observations in zip(records, observed, strict=True))
 
 

@@ -187,7 +187,7 @@ class StoredRecord:
 class Manifest:
     """The members of a run manifest, and the requirement that makes a member decide whether runs are comparable.
 
-    `trace` is the run trace whose header it is, if it is one.
+    `trace` is the run trace whose header the manifest is, if any.
     """
 
     file: Path

@@ -40,7 +40,7 @@ class Edition:
     release: Release
     corpus: Corpus | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
-    wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts with their prose
+    wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts, prose included
     remark: str = ""
 
     @property
@@ -68,7 +68,7 @@ def edition_of(name: str, library: Library, corpus: Corpus, locked: Mapping[str,
         wholes = {operator: digest(contract.source.value) for operator, contract in library.contracts.items()}
         return {"release": asdict(release), "sentences": {row.id: row.text for row in rows}, "wholes": wholes}
 
-    # All contracts and cases of the bundled suite take 6 s to read, and an edition is often asked for again.
+    # All contracts and cases of the bundled suite take 6 s to read, and the same edition is often needed again.
     digests = [files_digest(library.contracts), files_digest(corpus.cases)]
     key = digest_of_texts(digests) if all(digests) else ""
     plain = open_cache("report").get_or_make("edition", key, compute)
@@ -110,12 +110,12 @@ class SuiteDifference:
     old: str
     new: str
     contracts: tuple[ContractChange, ...]
-    changed: Mapping[str, str]  # what changed in a case that is in both: CALL, EXPECTATION, BOTH or UNKNOWN, by id
-    tested: Mapping[str, tuple[str, ...]]  # the requirements of the cases that are not the same, by operator
+    changed: Mapping[str, str]  # what changed in a case of both editions: CALL, EXPECTATION, BOTH or UNKNOWN, by id
+    tested: Mapping[str, tuple[str, ...]]  # the requirements of the cases that differ, by operator
     requirements: tuple[RequirementChange, ...]
     lapsing: Mapping[str, str]  # the operators of OLD whose certificates lapse, with a reason
     operators: int  # in OLD
-    reworded: tuple[str, ...] = ()  # contracts in which only prose differs
+    reworded: tuple[str, ...] = ()  # contracts that differ only in prose
     certificates: tuple[CertificateLapse, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -382,7 +382,7 @@ def as_json(difference: SuiteDifference, every: bool = True) -> str:
 
 
 def as_entry(difference: SuiteDifference, tag: str) -> str:
-    """An entry of a changelog about a release, in Markdown; `old` of the difference has no name before the first."""
+    """An entry of a changelog about a release, in Markdown; before the first release, `old` has no name."""
     lines = [f"## {tag}", ""]
     for change in difference.contracts:
         successor = f", the successor of {code(change.predecessor)}" if change.predecessor else ""

@@ -27,7 +27,7 @@ from conformance.report.verdict import some_of
 KINDS: Final = {"vector": "vectors", "law": "laws", "behaviour": "behaviour", "fuzz": "fuzz", "crash": "crash"}
 
 
-MOST_FAILURES: Final = 8  # distinct ones; more than a screenful hides the first
+MOST_FAILURES: Final = 8  # distinct failures; with more, the first one scrolls off the screen
 _GROUP: Final = {"fail": "Failure group", "error": "Error group"}
 
 
@@ -96,7 +96,7 @@ def scores_by_backend(records: Sequence[Record]) -> list[tuple[str, list[Score |
 def listed_failures(
     record: Record, observations: Mapping[str, Any], most: int
 ) -> tuple[list[tuple[str, list[Fact], str]], str]:
-    """Title, facts and hint (empty where there is none) of `most` distinct failures, and how many are left out."""
+    """Title, facts and hint (may be empty) of at most `most` distinct failures, and how many are left out."""
     groups = group_alike(failures_of(record.entries), record["prose"])
     told = []
     for number, alike in enumerate(groups[:most], 1):
@@ -137,7 +137,7 @@ def undeclared(records: Iterable[Record]) -> list[str]:
 
 
 def undeclared_line(names: Sequence[str], most: int = 3) -> str:
-    """One line about the operators that are not declared, with so many of their names."""
+    """One line about the operators that are not declared, with at most `most` names."""
     return f"not declared: {counted(len(names), 'operator')} ({some_of(names, most)})"
 
 

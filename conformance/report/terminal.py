@@ -31,7 +31,7 @@ from conformance.report.verdict import tone_of
 from conformance.report.writer import Observations
 
 _UNDECLARED: Final = "n/a"
-_NAMES: Final = 3  # of the operators that are not declared
+_NAMES: Final = 3  # names of operators that are not declared
 _TONES: Final = {"good": "bold green", "fair": "bold yellow", "bad": "bold red"}
 _STYLES: Final = {"FAIL": "bold red", "pass": "green", "excused": "yellow", "n/a": "dim", "not run": "dim"}
 
@@ -131,7 +131,7 @@ def _each_check(record: Record, line: Any) -> None:
 
 
 def _slowest(observations: Observations, number: int | None, line: Any) -> None:
-    """The slowest checks; a conversation of several checks counts for the first of them."""
+    """The slowest checks; the time of a conversation of several checks counts for its first check."""
     if number is None:
         return
     durations = dict(observations.get("durations", {}))

@@ -14,7 +14,7 @@ _COMMAND: Final = re.compile(r"(?m)(^[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)")
 def printable(text: str) -> str:
     """The text with all characters escaped, except line ends, that a terminal does not show as themselves.
 
-    Control characters, marks that turn the direction of text round, line separators and half surrogates are escaped.
+    Control characters, marks that change the direction of text, line separators and half surrogates are escaped.
     """
     if text.isprintable():
         return text
@@ -42,7 +42,7 @@ class Unreadable(Exception):
 def read_bounded(file: Path, most: int) -> bytes:
     """The content of a regular file of at most `most` bytes; raises Unreadable."""
     try:
-        # A pipe would keep the reader waiting; O_NONBLOCK lets it be opened and refused.
+        # Opening a pipe would block; with O_NONBLOCK it can be opened and refused.
         with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:
             facts = os.fstat(opened.fileno())
             if not stat.S_ISREG(facts.st_mode):
@@ -57,7 +57,7 @@ def read_bounded(file: Path, most: int) -> bytes:
 
 def plain_json(data: bytes, place: str) -> Any:
     """The value of strict JSON text: UTF-8, no key twice, no number that JSON does not have. Raises Unreadable."""
-    from conformance.vectors.jsontext import strict_json  # with CBOR, which `tally --version` can do without
+    from conformance.vectors.jsontext import strict_json  # imports CBOR, which `tally --version` does not need
 
     try:
         return strict_json(data.decode("utf-8"))

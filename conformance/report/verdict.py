@@ -10,7 +10,7 @@ from conformance.contract.wording import counted
 from conformance.trial.check import Verdict
 
 CONFORMANT: Final = "CONFORMANT"
-PASSED: Final = "PASSED WITH"  # so many expected failures; never certifiable
+PASSED: Final = "PASSED WITH"  # n EXPECTED FAILURES follows; never certifiable
 NOT_CONFORMANT: Final = "NOT CONFORMANT"
 NO_JUDGEMENT: Final = "NO JUDGEMENT"
 NOT_TRIED: Final = "not tried"
@@ -157,6 +157,6 @@ def _short(text: str) -> str:
 
 
 def some_of(names: Sequence[str], most: int = _SHOWN) -> str:
-    """The first of some names, and how many more there are."""
+    """The first `most` names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"

@@ -15,8 +15,8 @@ from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT
 from conformance.vectors.jsontext import document_text
 
 Observations = Mapping[str, Any]
-# Makes the text of a file from finished records and, for each, what was observed (empty where that is unknown). It
-# cannot reach the run, so it cannot influence a verdict.
+# Makes the text of a file from finished records and the observations of each (empty if unknown). It has no access
+# to the run, so it cannot influence a verdict.
 Writer = Callable[..., str | bytes]
 
 
@@ -27,10 +27,10 @@ class Format:
     file: str
     writer: str
     several: bool = False  # whether one file can show several records
-    of_suite: bool = False  # whether it also shows what the suite proves about itself, and so takes the suite
+    of_suite: bool = False  # whether it also shows the proof of the suite, so that it needs the suite
 
 
-# A writer is imported only when it is asked for.
+# A writer is imported only when it is needed.
 FORMATS: Final[Mapping[str, Format]] = {
     "badge": Format("badge.json", "conformance.report.writer:badge"),
     "ctrf": Format("ctrf.json", "conformance.report.ctrf:ctrf"),
@@ -43,16 +43,16 @@ FORMATS: Final[Mapping[str, Format]] = {
 }
 OBSERVATIONS: Final = "observations.json"  # beside the record of a run
 
-# What the writers make; a run removes the old ones before it starts, so that none outlives a run that judges nothing.
+# The files of the writers; a run first removes old ones, so that none is left if the run ends without a judgement.
 FILES: Final = (OBSERVATIONS, *(format_.file for format_ in FORMATS.values()))
 
 
 def page(
     name: str, records: Sequence[Record], observed: Sequence[Observations], suite: Suite | None = None
 ) -> bytes:
-    """The file of a format; raises KeyError for a name that no format has. Without a suite, that is the bundled one.
+    """The file of a format; raises KeyError for an unknown format. Without a suite, the bundled one is used.
 
-    The writer gets copies of the records, so that it cannot change what others write or the verdict of the command.
+    The writer gets copies of the records, so that it cannot change other files or the verdict of the command.
     """
     module, _, function = FORMATS[name].writer.partition(":")
     writer: Writer = getattr(import_module(module), function)
@@ -87,7 +87,7 @@ _EXCUSED: Final = "yellow"
 def badge(records: Sequence[Record], observed: Sequence[Observations]) -> str:
     """The badge of one record: the verdict, and the scope.
 
-    A badge has room for a few words. It names the profile, and says "part" where only selected checks ran.
+    A badge has room for a few words. It names the profile, and says "part" if only selected checks ran.
     """
     (record,) = records
     members: dict[str, Any] = {

@@ -100,7 +100,7 @@ def sums_of(digests: Mapping[str, str]) -> bytes:
 
 
 def _files(folder: Path, whole: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder by its path; a link counts as the file in the folder that it leads to."""
+    """Every file below a folder with its path; a link counts as the file it points to, which must be in the folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = Path(entry.path)
@@ -205,7 +205,7 @@ def _paths(words: Sequence[str], here: Path) -> Iterator[Path]:
 
 
 def _modules(program: str, words: Sequence[str], command: BackendCommand, here: Path) -> Iterator[Path]:
-    """The files of the module that `python -m` runs; the worker of the harness imports the one that follows it."""
+    """The files of the module that `python -m` runs; for the worker of the harness, of the module that it imports."""
     if not Path(program).name.startswith("python"):
         return
     places = [*filter(None, command.environment.get("PYTHONPATH", "").split(os.pathsep))]

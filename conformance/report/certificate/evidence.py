@@ -71,7 +71,7 @@ def encode_envelope(envelope: Envelope) -> bytes:
 def read_envelope(data: bytes, place: str) -> Envelope:
     """The envelope in a file of Tallystick; raises Unreadable.
 
-    Its bytes must be those that `encode_envelope` writes, so that every one of them counts.
+    Its bytes must be those that `encode_envelope` writes, so that no byte can be changed unnoticed.
     """
     if len(data) > _MOST_ENVELOPE:
         raise Unreadable(place, f"it has {len(data)} bytes; at most {_MOST_ENVELOPE} are read")
@@ -131,7 +131,7 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 def unpack(data: bytes, place: str) -> dict[str, bytes]:
     """The files of a bundle, by name; raises Unreadable.
 
-    Its bytes must be those that `pack` makes of its files, so that every one of them counts.
+    Its bytes must be those that `pack` makes of its files, so that no byte can be changed unnoticed.
     """
     if len(data) > _MOST_BUNDLE:
         raise Unreadable(place, f"it has {len(data)} bytes; at most {_MOST_BUNDLE} are read")

@@ -1,4 +1,4 @@
-"""Ed25519 keys in files that the user names: a pair is made, the private half signs, the public half verifies."""
+"""Ed25519 keys in files that the user names: make a pair, sign with the private half, verify with the public half."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def new_pair(prefix: Path, test: bool = False) -> PublicKey:
 
 
 def _test_key() -> Any:
-    """The private half of the test key, as `cryptography` has it."""
+    """The private half of the test key, as an object of `cryptography`."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(TEST_SEED).digest())
@@ -122,7 +122,7 @@ def public_from(pem: bytes, place: str) -> PublicKey:
 
 
 def read_signing(file: Path) -> SigningKey:
-    """The private key in a file that only its owner can read; raises Unreadable, whose text has no key in it."""
+    """The private key in a file that only its owner can read; raises Unreadable, whose text never contains the key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

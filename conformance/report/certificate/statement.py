@@ -65,12 +65,12 @@ class Statement:
 
     @property
     def nonce(self) -> str:
-        """The 32 bytes, in hex, that the challenge was made from."""
+        """The 32 bytes, in hex, from which the challenge was made."""
         return str(self.annotations[NONCE]["hex"])
 
     @property
     def chosen(self) -> str:
-        """How the nonce was chosen: one of NONCES. A given one may have been known before the run."""
+        """How the nonce was chosen: one of NONCES. A given nonce may have been known before the run."""
         return str(self.annotations[NONCE].get("chosen", NONCES[0]))
 
     @property

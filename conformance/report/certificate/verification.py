@@ -52,7 +52,7 @@ class Policy:
     """The requirements of a verifier; an empty requirement is always met."""
 
     authorities: tuple[AuthorizedKey, ...]
-    operators: tuple[str, ...] = ()  # patterns, each of which a certified operator must match
+    operators: tuple[str, ...] = ()  # patterns; each must match a certified operator
     profile: str = PROFILES[0]  # at least
     sandbox: str = SANDBOXES[0]  # at least
     crash: str = CRASH_LEVELS[0]  # at least
@@ -102,7 +102,7 @@ class Policy:
 
 
 def read_policy(file: Path, schema: Path) -> Policy:
-    """The policy in a YAML file, or a TOML file by its ending; raises Unreadable."""
+    """The policy in a YAML file, or in a TOML file if its name ends so; raises Unreadable."""
     from conformance.contract.schema import violations
 
     source = _source(file)
