@@ -126,7 +126,12 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
         raise pytest.UsageError(str(error)) from None
     if found.unmatched:
         raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
-    _named_checks(config.stash.get(_NAMED, ()), found)
+    chosen = _named_checks(config.stash.get(_NAMED, ()), found)
+    # Beside tests that pass, nothing but the number of the deselected would tell of it.
+    if chosen and found.declared is not None and found.declared.isdisjoint(one.operator for one in chosen):
+        raise pytest.UsageError(
+            f"the backend declares no operator of the {len(chosen)} selected checks; its hello names what it declares"
+        )
     return process, options, found
 
 

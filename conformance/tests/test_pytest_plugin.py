@@ -110,11 +110,32 @@ def test_checks_of_an_operator_that_is_not_declared_are_deselected(
     look_at(ROOT)
     mine = ["--language", "python", "--operator", "EncodeCursors_v1", str(pytester.path / "mine")]
     assert status_of(["new-backend", *mine]) == 0
-    look_at(built_once)
     backend = shlex.join([sys.executable, str(pytester.path / "mine" / "backend.py")])
-    done = run(pytester, OPERATOR, "--tally-profile", "quick", backend=backend)
-    assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    done.assert_outcomes(deselected=74)
+    both = (OPERATOR, "UML_OS.Data.EncodeCursors_v1::size", "--tally-profile", "quick")
+    done = run(pytester, *both, "--collect-only", "-q", backend=backend)
+    done.stdout.fnmatch_lines(["UML_OS.Data.EncodeCursors_v1::size::*", "1/* tests collected (* deselected) in *"])
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("more", [(), ("-n", "2"), (EIGHT, "test_own.py")])
+def test_a_backend_that_declares_no_selected_operator_is_no_success_of_the_tests_beside(
+    more: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
+    pytester.path.joinpath("none.py").write_text(DECLARES_NOTHING.format(root=str(ROOT)))
+    done = run(pytester, *more, backend=shlex.join([sys.executable, "none.py"]))
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "the backend declares no operator of the " in done.stderr.str()
+
+
+DECLARES_NOTHING = """\
+import json, sys
+sys.path.insert(0, {root!r})
+from impl.reference import backend
+from impl.serve import serve
+hello = {{**backend.hello(), "operators": []}}
+backend.hello = lambda: hello
+serve(backend)
+"""
 
 
 CRASHES_ON_EIGHT = """\
