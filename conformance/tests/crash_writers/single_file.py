@@ -101,6 +101,25 @@ def copied_in_the_kernel(root: str, path: str, content: bytes) -> None:
     sync(root)
 
 
+def one_byte_made_durable(root: str, path: str, content: bytes) -> None:
+    write(f"{path}.tmp", content, durable=False)
+    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_DSYNC)
+    os.pwrite(descriptor, content[:1], 0)
+    os.close(descriptor)
+    os.rename(f"{path}.tmp", path)
+    sync(root)
+
+
+def unlinked_by_descriptor(root: str, path: str, content: bytes) -> None:
+    write(f"{path}.tmp", content)
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    if os.path.exists(path):
+        os.unlink(f"/proc/self/fd/{here}/{os.path.basename(path)}")
+    os.rename(f"{path}.tmp", path)
+    os.fsync(here)
+    os.close(here)
+
+
 def many_calls(root: str, path: str, content: bytes) -> None:
     """The control, by every detour that the model knows: if it misread one, the tree would not be what it expects."""
     import subprocess
@@ -174,6 +193,8 @@ STYLES = {
     "many-calls": many_calls,
     "shared-mapping": shared_mapping,
     "copied-in-the-kernel": copied_in_the_kernel,
+    "one-byte-made-durable": one_byte_made_durable,
+    "unlinked-by-descriptor": unlinked_by_descriptor,
     "swallowed-error": swallowed_error,
     "wrong-answers": wrong_answers,
 }
