@@ -176,6 +176,11 @@ def test_a_workload_that_fails_without_a_crash_is_told_so() -> None:
         tried("three-saves", writer("single_file", "wrong-answers"))
 
 
+def test_a_reader_that_goes_by_the_times_of_files_is_told_that_they_do_not_survive_the_rebuilding() -> None:
+    with pytest.raises(BrokenWorkload, match="load is answered otherwise from a copy of the files"):
+        tried("three-saves", writer("single_file", "newest-by-time"))
+
+
 @pytest.mark.parametrize(("style", "bad"), [("control", 0), ("unlink-then-rename", 2)])
 def test_real_kills_leave_only_trees_that_the_model_knows_and_find_what_it_finds(style: str, bad: int) -> None:
     report = tried("three-saves", writer("single_file", style), models=(CrashModel.KILL,), sweeps=("kill",))

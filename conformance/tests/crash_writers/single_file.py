@@ -1,5 +1,5 @@
 """Saves one file again and again; how, the style says."""
-# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119
+# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119, PTH208
 # Each line is one system call, and shows which.
 
 from __future__ import annotations
@@ -120,6 +120,14 @@ def unlinked_by_descriptor(root: str, path: str, content: bytes) -> None:
     os.close(here)
 
 
+def newest_by_time(root: str, path: str, content: bytes) -> None:
+    """Each save has its own name, a later one comes earlier in the order of names; the times tell which is which."""
+    saves = len(os.listdir(root))
+    write(f"{path}.{9 - saves}", content)
+    os.utime(f"{path}.{9 - saves}", (saves, saves))
+    sync(root)
+
+
 def many_calls(root: str, path: str, content: bytes) -> None:
     """The control, by every detour that the model knows: if it misread one, the tree would not be what it expects."""
     import subprocess
@@ -195,6 +203,7 @@ STYLES = {
     "copied-in-the-kernel": copied_in_the_kernel,
     "one-byte-made-durable": one_byte_made_durable,
     "unlinked-by-descriptor": unlinked_by_descriptor,
+    "newest-by-time": newest_by_time,
     "swallowed-error": swallowed_error,
     "wrong-answers": wrong_answers,
 }
@@ -209,6 +218,8 @@ def main() -> None:
         return {"size": str(len(content) // 2)}
 
     def load(root: str, name: str) -> dict[str, Any]:
+        if chosen is newest_by_time and (saves := list(os.scandir(root))):
+            name = max(saves, key=lambda save: (save.stat().st_mtime, save.name)).name
         content = read(f"{root}/{name}")
         if content is None:
             raise Refused("META_MISSING")
