@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 from conformance.codec.framing import DIALECTS
-from conformance.trial.crash.operation import TOP, DiskImage, Rename
+from conformance.trial.crash.operation import TOP, DiskImage, Rename, SyncAll, SyncFile, SyncFolder, renumbered
 from conformance.trial.crash.reconstruction import Untraceable, reconstruct
+from conformance.trial.crash.states import CrashModel, crash_points
 from conformance.trial.crash.strace import HERE, Event, events, split
 from conformance.trial.crash.workload import answers_by_event
 
@@ -117,6 +119,36 @@ def test_relative_paths_follow_the_working_folder_and_folder_descriptors() -> No
     assert done(lines) == ["rename kept -> sub/one", "rename sub/one -> two", "fsync sub/", "unlink two"]
 
 
+def test_a_path_through_a_symbolic_link_leads_where_the_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "link").symlink_to("root")
+    lines = [f'1 unlink("{x(f"{tmp_path}/link/kept")}") = 0', f'1 chdir("{x(f"{tmp_path}/link")}") = 0']
+    lines.append(f'1 mkdir("{x("made")}", 0777) = 0')
+    found = reconstruct(read(*lines), str((tmp_path / "root").resolve()), KEPT, "/", {})
+    assert [one.text for one in found] == ["unlink kept", "mkdir made"]
+
+
+@pytest.mark.parametrize(
+    ("call", "pending"),
+    [(f"fsync({fd(3, '/r/kept')}", [1]), ("sync(", [1]), (f"syncfs({fd(3, '/r/kept')}", [1])],
+)
+def test_what_ends_during_a_sync_is_not_made_durable_by_it(call: str, pending: list[int]) -> None:
+    first, second = wrote(3, "/r/kept", "ab"), wrote(3, "/r/kept", "cd", process=2)
+    clone = "1 clone3({flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD, exit_signal=0}, 88) = 2"
+    name = call.partition("(")[0]
+    lines = [clone, opened(3, "/r/kept"), first, f"1 {call} <unfinished ...>", second, f"1 <... {name} resumed>) = 0"]
+    traced = reconstruct(read(*lines), ROOT, KEPT, "/", {})
+    *_, last = crash_points([one.operation for one in traced], CrashModel.POSIX)
+    assert list(last.pending) == pending
+
+
+def test_a_sync_of_a_recovery_still_misses_what_ended_during_it_behind_the_killed_run() -> None:
+    for sync in (SyncAll(3), SyncFolder(2, before=3), SyncFile(1, before=3)):
+        moved = renumbered(sync, lambda inode: inode + 10, 0, earlier=20)
+        assert isinstance(moved, SyncAll | SyncFolder | SyncFile)
+        assert moved.before == 23
+
+
 def test_names_are_exchanged_in_one_operation() -> None:
     both = DiskImage({TOP: {"a": 1, "b": 2}}, {1: b"a", 2: b"b"})
     line = f'1 renameat2(AT_FDCWD<{x(ROOT)}>, "{x("a")}", AT_FDCWD<{x(ROOT)}>, "{x("b")}", RENAME_EXCHANGE) = 0'
@@ -136,6 +168,10 @@ MAP = "1 mmap(NULL, 4096, {}, {}, {}, 0) = 0x7f0000000000"
     ("line", "said"),
     [
         (MAP.format("PROT_READ|PROT_WRITE", "MAP_SHARED", fd(3, "/r/kept")), "a shared writable mapping of kept"),
+        (MAP.format("PROT_WRITE", "MAP_SHARED_VALIDATE", fd(3, "/r/kept")), "a shared writable mapping of kept"),
+        (f"1 syncfs({fd(4, '/proc')}) = 0", "syncfs on /proc"),
+        (f'1 unlink("{x("/proc/self/fd/3/kept")}") = 0', "unlink by way of /proc/self/fd/3/kept"),
+        (f'1 unlink("{x("/proc/7/task/8/cwd/kept")}") = 0', "unlink by way of /proc/7/task/8/cwd/kept"),
         ("1 io_uring_setup(256, {flags=0}) = 5", "io_uring_setup"),
         ("1 io_submit(0x7f, 1, [{}]) = 1", "io_submit"),
         (f"1 copy_file_range({fd(4, '/x')}, NULL, {fd(3, '/r/kept')}, NULL, 5, 0) = 5", "copy_file_range on kept"),
@@ -179,6 +215,13 @@ def test_an_answer_counts_once_its_last_byte_is_out_whatever_else_is_written() -
     written = [HELLO, ONE[:9], "noise", ONE[9:], TWO]
     log = read(*(wrote(1, other if text == "noise" else wire, text) for text in written))
     assert answers_by_event(log, DIALECTS["json"], 2) == {3: 1, 4: 2}
+
+
+def test_an_answer_counts_where_it_is_written_first_of_two_channels() -> None:
+    own, wire = "pipe:[8]", "pipe:[7]"
+    written = [(own, HELLO), (wire, HELLO), (wire, ONE), (own, ONE)]
+    log = read(*(wrote(1, channel, text) for channel, text in written))
+    assert answers_by_event(log, DIALECTS["json"], 1) == {2: 1}
 
 
 def test_answers_that_cannot_be_seen_give_no_verdict() -> None:

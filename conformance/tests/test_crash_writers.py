@@ -116,6 +116,10 @@ def test_a_power_loss_behind_a_recovery_takes_what_neither_it_nor_the_killed_run
     assert "LOST       link run/.COMMITTED.tmp as run/COMMITTED" in lines
 
 
+def test_a_write_through_o_dsync_makes_no_other_write_of_its_file_durable() -> None:
+    assert reached("three-saves", "single_file", "one-byte-made-durable") == "kill"
+
+
 def test_what_stands_there_before_the_recording_must_survive_as_well() -> None:
     assert tried("replaced", writer("single_file", "control")).level == "posix"
     assert tried("replaced", writer("single_file", "no-fsync-of-the-file")).level == "kill"
@@ -159,6 +163,7 @@ def test_the_first_bad_state_is_listed_with_what_was_lost() -> None:
     [
         ("shared-mapping", "a shared writable mapping of store/kept.tmp"),
         ("copied-in-the-kernel", "copy_file_range on store/kept.one"),
+        ("unlinked-by-descriptor", "unlink by way of /proc/self/fd/"),
     ],
 )
 def test_what_cannot_be_seen_is_untraceable_and_no_pass(style: str, said: str) -> None:
@@ -169,6 +174,11 @@ def test_what_cannot_be_seen_is_untraceable_and_no_pass(style: str, said: str) -
 def test_a_workload_that_fails_without_a_crash_is_told_so() -> None:
     with pytest.raises(BrokenWorkload, match="the step first is answered by an ill-typed answer"):
         tried("three-saves", writer("single_file", "wrong-answers"))
+
+
+def test_a_reader_that_goes_by_the_times_of_files_is_told_that_they_do_not_survive_the_rebuilding() -> None:
+    with pytest.raises(BrokenWorkload, match="load is answered otherwise from a copy of the files"):
+        tried("three-saves", writer("single_file", "newest-by-time"))
 
 
 @pytest.mark.parametrize(("style", "bad"), [("control", 0), ("unlink-then-rename", 2)])

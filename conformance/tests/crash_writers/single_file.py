@@ -1,5 +1,5 @@
 """Saves one file again and again; how, the style says."""
-# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119
+# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119, PTH208
 # Each line is one system call, and shows which.
 
 from __future__ import annotations
@@ -101,6 +101,33 @@ def copied_in_the_kernel(root: str, path: str, content: bytes) -> None:
     sync(root)
 
 
+def one_byte_made_durable(root: str, path: str, content: bytes) -> None:
+    write(f"{path}.tmp", content, durable=False)
+    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_DSYNC)
+    os.pwrite(descriptor, content[:1], 0)
+    os.close(descriptor)
+    os.rename(f"{path}.tmp", path)
+    sync(root)
+
+
+def unlinked_by_descriptor(root: str, path: str, content: bytes) -> None:
+    write(f"{path}.tmp", content)
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    if os.path.exists(path):
+        os.unlink(f"/proc/self/fd/{here}/{os.path.basename(path)}")
+    os.rename(f"{path}.tmp", path)
+    os.fsync(here)
+    os.close(here)
+
+
+def newest_by_time(root: str, path: str, content: bytes) -> None:
+    """Each save has its own name, a later one comes earlier in the order of names; the times tell which is which."""
+    saves = len(os.listdir(root))
+    write(f"{path}.{9 - saves}", content)
+    os.utime(f"{path}.{9 - saves}", (saves, saves))
+    sync(root)
+
+
 def many_calls(root: str, path: str, content: bytes) -> None:
     """The control, by every detour that the model knows: if it misread one, the tree would not be what it expects."""
     import subprocess
@@ -174,6 +201,9 @@ STYLES = {
     "many-calls": many_calls,
     "shared-mapping": shared_mapping,
     "copied-in-the-kernel": copied_in_the_kernel,
+    "one-byte-made-durable": one_byte_made_durable,
+    "unlinked-by-descriptor": unlinked_by_descriptor,
+    "newest-by-time": newest_by_time,
     "swallowed-error": swallowed_error,
     "wrong-answers": wrong_answers,
 }
@@ -188,6 +218,8 @@ def main() -> None:
         return {"size": str(len(content) // 2)}
 
     def load(root: str, name: str) -> dict[str, Any]:
+        if chosen is newest_by_time and (saves := list(os.scandir(root))):
+            name = max(saves, key=lambda save: (save.stat().st_mtime, save.name)).name
         content = read(f"{root}/{name}")
         if content is None:
             raise Refused("META_MISSING")

@@ -70,9 +70,15 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class SyncFile:
-    """The content of a file made durable."""
+    """The content of a file made durable, or one write of it: the bytes from `start` to `end`.
+
+    `before` is how many operations had ended when a sync began, if others ended during it.
+    """
 
     inode: int
+    start: int = 0
+    end: int | None = None
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +86,14 @@ class SyncFolder:
     """The entries of a folder made durable."""
 
     inode: int
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SyncAll:
     """Everything made durable."""
+
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,10 @@ def folders_of(entry: Entry) -> tuple[int, ...]:
 TOP: Final = 0
 
 
-def renumbered(operation: Operation, inode: Callable[[int], int], answers: int) -> Operation:
-    """An operation with other numbers of inodes, and so many answers before it."""
+def renumbered(operation: Operation, inode: Callable[[int], int], answers: int, earlier: int) -> Operation:
+    """An operation with other numbers of inodes, and so many answers and operations before it."""
+    if isinstance(operation, SyncAll | SyncFile | SyncFolder) and operation.before is not None:
+        operation = replace(operation, before=earlier + operation.before)
     match operation:
         case SyncAll():
             return operation

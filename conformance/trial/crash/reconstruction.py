@@ -6,6 +6,7 @@ writable mapping, io_uring, copy_file_range and the like).
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +39,8 @@ _REFUSED_AT_PATH: Final = frozenset(
 _REFUSED_AT_DESCRIPTOR: Final = frozenset(
     {"copy_file_range", "sendfile", "splice", "fallocate", "fsetxattr", "fremovexattr"}
 )
+# Links of a process to what it has open: only that process could follow them.
+_OWN_LINK: Final = re.compile(r"/(?:proc/[^/]+(?:/task/[^/]+)?/(?:fd|cwd|root)|dev/fd)/")
 
 
 class Untraceable(Exception):
@@ -76,6 +79,7 @@ class _Run:
     sizes: dict[int, int] = field(init=False)
     names: dict[int, str] = field(init=False)
     operations: list[TracedOperation] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)  # operations before each event
     _event: Event | None = None
     _answers: int | None = None  # complete with this event
 
@@ -86,6 +90,7 @@ class _Run:
 
     def take(self, event: Event, answers: int | None) -> None:
         self._event, self._answers = event, answers
+        self.done.append(len(self.operations))
         if event.name in BIRTHS:
             if event.begun:
                 self.processes.begin_birth(event)
@@ -114,7 +119,8 @@ class _Run:
                     raise Untraceable(f"{name} on {self.relative(event.descriptor(index).path)}")
         elif name == "mmap":
             descriptor = event.descriptor(4)
-            if event.has(b"MAP_SHARED") and event.has(b"PROT_WRITE") and self.inside(descriptor.path):
+            shared = event.has(b"MAP_SHARED") or event.has(b"MAP_SHARED_VALIDATE")
+            if shared and event.has(b"PROT_WRITE") and self.inside(descriptor.path):
                 raise Untraceable(f"a shared writable mapping of {self.relative(descriptor.path)}")
         elif name == "ioctl" and any(b"FICLONE" in argument for argument in event.arguments):
             raise Untraceable("ioctl FICLONE shares blocks between files")
@@ -128,8 +134,17 @@ class _Run:
         return posixpath.relpath(path, self.root)
 
     def paths(self, event: Event) -> list[str]:
+        """The paths of a call; above its last part, one from outside the tree is without symbolic links."""
         folder = self.processes.working_folder(event.process)
-        return [posixpath.normpath(posixpath.join(folder, path)) for path in event.paths()]
+        found = []
+        for written in event.paths():
+            path = posixpath.normpath(posixpath.join(folder, written))
+            if _OWN_LINK.match(path):
+                raise Untraceable(f"{event.name} by way of {path}")
+            if not self.inside(path):
+                path = posixpath.join(os.path.realpath(posixpath.dirname(path)), posixpath.basename(path))
+            found.append(path)
+        return found
 
     def place(self, event: Event) -> _Place | None:
         """Where the path of a call leads, None outside the tree."""
@@ -249,7 +264,8 @@ class _Run:
         shown = f"write {self.names[found.inode]} [{offset}, {offset + len(data)})"
         self.did(Write(found.inode, offset, data), shown)
         if found.durable or event.has(b"RWF_SYNC") or event.has(b"RWF_DSYNC"):
-            self.did(SyncFile(found.inode), f"made durable by O_SYNC: {self.names[found.inode]}")
+            written = SyncFile(found.inode, offset, offset + len(data))
+            self.did(written, f"made durable by O_SYNC: {self.names[found.inode]}")
 
     def number(self, event: Event, index: int) -> int:
         argument = event.arguments[index]
@@ -268,10 +284,19 @@ class _Run:
             self.resize(inode, size)
 
     def synced(self, event: Event) -> None:
-        if event.name in ("sync", "syncfs"):
-            self.did(SyncAll(), event.name)
+        before = None if event.since is None else self.done[event.since]
+        if before == len(self.operations):
+            before = None
+        if event.name == "sync":
+            self.did(SyncAll(before), event.name)
+        elif event.name == "syncfs":
+            place = event.descriptor(0).path
+            if not self.inside(place):
+                raise Untraceable(f"syncfs on {place}: whether the root is on that file system cannot be seen")
+            self.did(SyncAll(before), event.name)
         elif (found := self.open_file(event)) is not None:
-            operation = SyncFolder(found.inode) if found.is_folder else SyncFile(found.inode)
+            kind = SyncFolder if found.is_folder else SyncFile
+            operation = kind(found.inode, before=before)
             self.did(operation, f"fsync {self.names[found.inode]}{'/' * found.is_folder}")
 
     # -- entries

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Final
 
 from conformance.backend.carrier import StandIn
 from conformance.backend.driver import Driver
@@ -18,6 +19,8 @@ from conformance.trial.crash.states import CrashTrees
 from conformance.trial.crash.strace import Injection, events, interrupted, traced
 from conformance.trial.crash.workload import Answer, CrashWorkload, WorkloadClient, WorkloadStep, answers_by_event
 from conformance.trial.options import Progress
+
+LIVE: Final = "live"  # the folder of the recorded run
 
 
 class BrokenWorkload(Exception):
@@ -88,7 +91,7 @@ class InterruptedRun:
     reached: bool  # whether the failure took effect
 
 
-def record(setup: RecordingSetup, initial: DiskImage, steps: Sequence[WorkloadStep], name: str = "live") -> Recording:
+def record(setup: RecordingSetup, initial: DiskImage, steps: Sequence[WorkloadStep], name: str = LIVE) -> Recording:
     """Ask every step of a traced process; raises BrokenWorkload, Untraceable."""
     folder, log = setup.scratch / name, setup.scratch / "trace.log"
     materialise(initial, folder)

@@ -69,7 +69,9 @@ def inherited(outer: Recording, state: CrashState, recovery: Recording) -> Combi
     def number(inode: int) -> int:
         return numbers.get(inode, fresh + inode)
 
-    own = tuple(replace(one, operation=renumbered(one.operation, number, state.answers)) for one in recovery.traced)
+    own = tuple(
+        replace(one, operation=renumbered(one.operation, number, state.answers, state.at)) for one in recovery.traced
+    )
     traced = (*outer.traced[: state.at], *own)
     return CombinedTrace(traced, state.at, CrashTrees(outer.initial, [one.operation for one in traced]))
 

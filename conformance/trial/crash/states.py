@@ -56,10 +56,9 @@ def crash_points(operations: Sequence[Operation], model: CrashModel) -> Iterator
     for index, operation in enumerate(operations):
         if isinstance(operation, Acknowledge):
             answers = operation.answers
-        elif isinstance(operation, SyncAll):
-            pending = []
-        elif isinstance(operation, SyncFile | SyncFolder):
-            pending = [one for one in pending if _stays_pending(operations[one], operation, model)]
+        elif isinstance(operation, SyncAll | SyncFile | SyncFolder):
+            begun = index if operation.before is None else operation.before
+            pending = [one for one in pending if one >= begun or _stays_pending(operations[one], operation, model)]
         elif model is not CrashModel.KILL:
             pending.append(index)
         yield CrashPoint(index + 1, tuple(pending), answers)
@@ -70,13 +69,22 @@ def in_order(operation: Operation, model: CrashModel) -> bool:
     return model is CrashModel.EXT4 and not isinstance(operation, Write)
 
 
-def _stays_pending(operation: Operation, sync: SyncFile | SyncFolder, model: CrashModel) -> bool:
+def _stays_pending(operation: Operation, sync: SyncAll | SyncFile | SyncFolder, model: CrashModel) -> bool:
+    if isinstance(sync, SyncAll):
+        return False
+    if isinstance(operation, Write):
+        return not (isinstance(sync, SyncFile) and _covers(sync, operation))
     if model is CrashModel.EXT4:
         # Either sync commits the journal, and with it every earlier change of entries and sizes.
-        return isinstance(operation, Write) and operation.inode != sync.inode
+        return False
     if isinstance(sync, SyncFile):
-        return not (isinstance(operation, Write | Truncate) and operation.inode == sync.inode)
+        return not (isinstance(operation, Truncate) and operation.inode == sync.inode)
     return not (isinstance(operation, Create | Link | Rename | Unlink) and sync.inode in folders_of(operation))
+
+
+def _covers(sync: SyncFile, write: Write) -> bool:
+    end = write.offset + len(write.data)
+    return write.inode == sync.inode and sync.start <= write.offset and (sync.end is None or end <= sync.end)
 
 
 Torn: TypeAlias = tuple[int, int]  # an operation, and the bytes of it that survived

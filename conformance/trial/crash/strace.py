@@ -46,6 +46,7 @@ class Event:
     path: str  # of the descriptor that it answered
     ordinal: int  # how many calls of this name the process had begun, including this one
     begun: bool = False  # a birth, not finished yet
+    since: int | None = None  # how many events had ended when it began, if others ended during it
 
     def descriptor(self, index: int) -> FileDescriptor:
         """The argument at `index` as a descriptor; the path is empty where strace knew none."""
@@ -75,26 +76,31 @@ class Event:
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:
     """Every finished call in the order of their ends; a birth is also given when it begins."""
-    begun: dict[int, tuple[bytes, int]] = {}
+    begun: dict[int, tuple[bytes, int, int]] = {}
+    ended = 0
     counts: dict[tuple[int, bytes], int] = {}
     for line in lines:
         if (match := _LINE.match(line.rstrip(b"\n"))) is None:
             continue
         process, rest = int(match[1]), match[2]
+        since = None
         if resumed := _RESUMED.match(rest):
-            head, ordinal = begun.pop(process, (b"", 0))
+            head, ordinal, since = begun.pop(process, (b"", 0, ended))
             rest = head + resumed[2]
         elif named := _BEGUN.match(rest):
             ordinal = counts[process, named[1]] = counts.get((process, named[1]), 0) + 1
             if rest.endswith(_UNFINISHED):
-                begun[process] = (rest[: -len(_UNFINISHED)], ordinal)
+                begun[process] = (rest[: -len(_UNFINISHED)], ordinal, ended)
                 if (name := named[1].decode()) in BIRTHS:
+                    ended += 1
                     yield Event(process, name, (rest,), 0, "", ordinal, begun=True)
                 continue
         else:
             continue
         if call := _CALL.match(rest):
-            yield Event(process, call[1].decode(), split(call[2]), int(call[3], 0), text(call[4] or b""), ordinal)
+            name, answered = call[1].decode(), text(call[4] or b"")
+            yield Event(process, name, split(call[2]), int(call[3], 0), answered, ordinal, since=since)
+            ended += 1
 
 
 def split(arguments: bytes) -> tuple[bytes, ...]:

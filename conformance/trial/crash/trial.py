@@ -14,7 +14,7 @@ from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import LostBackend, Side, describe
 from conformance.backend.resolve import resolve
-from conformance.backend.scheduler import Conversation
+from conformance.backend.scheduler import Conversation, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
@@ -22,7 +22,7 @@ from conformance.contract.source import MalformedContract
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.crash.operation import DiskImage, snapshot
 from conformance.trial.crash.reconstruction import Untraceable
-from conformance.trial.crash.recording import BrokenWorkload, Recording, RecordingSetup, record
+from conformance.trial.crash.recording import LIVE, BrokenWorkload, Recording, RecordingSetup, record
 from conformance.trial.crash.recovery import Interruption, RecoveredStates, examine, interrupt_recoveries, known_tree
 from conformance.trial.crash.report import (
     Answers,
@@ -185,7 +185,29 @@ class _Test:
         versions = tuple(reading.answers for reading in readings)
         if all(version == versions[0] for version in versions):
             raise BrokenWorkload("what is read never changes: the steps do nothing that `verify` can see")
+        self.require_the_same_from_a_copy(recording, versions[-1])
         return versions
+
+    def require_the_same_from_a_copy(self, recording: Recording, copied: Answers) -> None:
+        """Check that the recorded folder itself is read like its copy; raises BrokenWorkload."""
+        folder, workload, ask = self.setup.scratch / LIVE, self.setup.workload, self.setup.questioner.ask
+        if snapshot(folder).digests() != recording.volumes[-1].digests():
+            return  # changed once the last answer was out
+
+        def talk() -> Talk[Answers]:
+            for _ in range(2):  # as on every tree
+                yield from ask(workload.recover, folder)
+            return (yield from ask(workload.verify, folder))
+
+        (finished,) = self.setup.driver().run([Conversation("live", talk, alone=True)])
+        if finished.side is not Side.BACKEND:
+            raise NotRun(f"{finished.side.value} was lost after the recording")
+        if finished.lost is not None:
+            raise BrokenWorkload(f"the backend was lost when it read what it had written: {describe(finished.lost)}")
+        for name, answer, other in zip(workload.reads, finished.finding or (), copied, strict=True):
+            if answer != other:
+                said = f"{name} is answered otherwise from a copy of the files than from the files themselves"
+                raise BrokenWorkload(f"{said}; it may go by their times, inode numbers, places or order of listing")
 
     def damage_in(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> ExplainedDamage:
         ceiling = min(answers + 1, len(versions) - 1)

@@ -322,7 +322,8 @@ _CHANNELS = ("pipe:", "socket:", "UNIX")
 def answers_by_event(events: Sequence[Event], dialect: Dialect, wanted: int) -> dict[int, int]:
     """How many answers are complete after a write, by the write's index; raises Untraceable where any is missing.
 
-    The answer to tally.hello is none. The wire is whichever channel carries messages with the ids 0, 1, 2, ...
+    The answer to tally.hello is none. The wire is whichever channel carries messages with the ids 0, 1, 2, ...; of
+    several, an answer counts where it is written first.
     """
     splitters: dict[str, Splitter | None] = {}
     found: dict[str, dict[int, int]] = {}
@@ -344,7 +345,10 @@ def answers_by_event(events: Sequence[Event], dialect: Dialect, wanted: int) -> 
             id_ = message.get("id")
             if type(id_) is int and id_ >= 0 and ("result" in message or "error" in message):
                 found.setdefault(channel, {})[index] = id_
-    for answers in found.values():
-        if max(answers.values(), default=0) == wanted:
-            return {index: count for index, count in answers.items() if count}
-    raise Untraceable("the answers on stdout were not written with write or writev")
+    wires = [answers for answers in found.values() if max(answers.values(), default=0) == wanted]
+    if not wires:
+        raise Untraceable("the answers on stdout were not written with write or writev")
+    first: dict[int, int] = {}
+    for index, count in sorted(pair for answers in wires for pair in answers.items()):
+        first.setdefault(count, index)
+    return {index: count for count, index in first.items() if count}
