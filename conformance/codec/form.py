@@ -6,13 +6,25 @@ import base64
 import binascii
 import math
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from conformance.codec import selfdescribing
 from conformance.codec.cbor import TYPED_ARRAYS, Tagged
 from conformance.codec.scalar import WIDE, Convert, Form, IllTyped, enum_form, scalar_form, text
 from conformance.contract.lazy import np
-from conformance.contract.types import TENSOR_DTYPES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.contract.types import (
+    INTEGER_RANGES,
+    TENSOR_DTYPES,
+    Enum,
+    ListOf,
+    MapOf,
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    Value,
+)
 
 MAX_DIMENSIONS: Final = 32  # the most that NumPy before 2.0 supports
 _MAX_BYTES: Final = 1 << 62  # largest size of a shape, its empty sides counted as 1; NumPy has no larger array
@@ -126,6 +138,7 @@ def _list(item: Type) -> Form:
     inner = form_of(item)
     narrow = isinstance(item, Scalar) and item.name in ("uint32", "uint64")
     wide = isinstance(item, Scalar) and item.name in WIDE
+    are_integers = _integers_of(item.name) if isinstance(item, Scalar) and item.name in INTEGER_RANGES else None
     check_each, from_native_each, from_cbor_each = map(_list_of, (inner.check, inner.from_native, inner.from_cbor))
 
     def check_wide(values: Any) -> Any:
@@ -137,8 +150,15 @@ def _list(item: Type) -> Form:
         plain = "-" not in joined and joined.count(",") == len(values) - 1 and _DECIMALS.match(joined + ",")
         return values if plain and max(map(len, values)) <= 18 else check_each(values)
 
+    def check_narrow(values: Any) -> Any:
+        assert are_integers is not None
+        return list(values) if are_integers(values) else check_each(values)
+
     def from_native(values: Any) -> Any:
-        return from_native_each(values.tolist() if isinstance(values, np.ndarray) else values)
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        if are_integers is not None and are_integers(values):
+            return list(map(str if wide else int, values))
+        return from_native_each(values)
 
     def to_cbor(values: list[Any]) -> Any:
         if narrow:
@@ -154,12 +174,22 @@ def _list(item: Type) -> Form:
         return from_cbor_each(item)
 
     return Form(
-        check_wide if wide else check_each,
+        check_wide if wide else check_narrow if are_integers is not None else check_each,
         (lambda values: list(map(int, values))) if wide else lambda values: [inner.to_native(v) for v in values],
         from_native,
         to_cbor,
         from_cbor,
     )
+
+
+def _integers_of(name: str) -> Callable[[Any], bool]:
+    """Whether a value is a list of integers of a type and nothing else: three passes in C."""
+    low, high = INTEGER_RANGES[name]
+
+    def are_integers(values: Any) -> bool:
+        return type(values) is list and {*map(type, values)} == {int} and low <= min(values) and max(values) <= high
+
+    return are_integers
 
 
 def _list_of(convert: Convert) -> Convert:

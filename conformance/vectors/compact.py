@@ -61,7 +61,7 @@ def compact_text(value: str) -> dict[str, Any]:
 
 def is_marker(value: Any) -> bool:
     """Whether a frozen value of a list, map, text or tensor is known by its digest alone."""
-    return isinstance(value, Mapping) and value.keys() in _MARKERS
+    return isinstance(value, dict) and value.keys() in _MARKERS
 
 
 def _compact_value(value: Any) -> Any:
@@ -102,6 +102,7 @@ def compact_tensor(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 MARK: Final = "generated"
+PLAIN: Final = (str, int)  # types of values without parts
 _NUMBER: Final = re.compile(r"\{k(?:\*(\d+))?([+-]\d+)?(?:%(\d+))?\}")
 _KEPT: Final = 16  # expanded values in memory; the largest takes some megabytes
 _DIGESTS: Final = 4096  # of expanded values
@@ -113,14 +114,14 @@ class BadRecipe(ValueError):
 
 def is_recipe(value: Any) -> bool:
     """Whether a wire value is the recipe of a longer one."""
-    return isinstance(value, Mapping) and value.keys() == {MARK} and "generator" in value[MARK]
+    return isinstance(value, dict) and len(value) == 1 and MARK in value and "generator" in value[MARK]
 
 
 def holds_recipe(value: Any) -> bool:
     """Whether a wire value is a recipe or contains one."""
-    if isinstance(value, Mapping):
-        return is_recipe(value) or any(map(holds_recipe, value.values()))
-    return isinstance(value, list) and not isinstance(next(iter(value), 0), str | int) and any(map(holds_recipe, value))
+    if isinstance(value, dict):
+        return is_recipe(value) or any(holds_recipe(part) for part in value.values() if not isinstance(part, PLAIN))
+    return isinstance(value, list) and not isinstance(next(iter(value), 0), PLAIN) and any(map(holds_recipe, value))
 
 
 def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
@@ -131,13 +132,12 @@ def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
 
 def expanded(value: Any) -> Any:
     """A wire value with every recipe replaced by the value that it makes; raises BadRecipe if a digest differs."""
-    if isinstance(value, str | int):  # most parts are: spares them the questions below
-        return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if is_recipe(value):
             return _checked(value[MARK])
-        return {key: expanded(part) for key, part in value.items()}
-    if isinstance(value, list) and value and not isinstance(value[0], str | int):
+        # Most parts are texts or numbers: not to call the function for them halves its time.
+        return {key: part if isinstance(part, PLAIN) else expanded(part) for key, part in value.items()}
+    if isinstance(value, list) and value and not isinstance(value[0], PLAIN):
         return [expanded(part) for part in value]
     return value
 
@@ -177,7 +177,7 @@ def recipe_value(body: Mapping[str, Any]) -> Any:
 
 def _expanded_part(value: Any) -> Any:
     """A part of a recipe, with every recipe in it replaced by its value."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return (
             recipe_value(value[MARK])
             if value.keys() == {MARK}
@@ -211,7 +211,7 @@ def _numbered(value: Any) -> Callable[[int], Any]:
         texts, numbers = _NUMBER.split(value)[::4], [_number(*match.groups()) for match in _NUMBER.finditer(value)]
         form = "%s".join(text.replace("%", "%%") for text in texts)
         return lambda k: form % tuple([number(k) for number in numbers])
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         members = [(key, _numbered(part)) for key, part in value.items()]
         return lambda k: {key: part(k) for key, part in members}
     if isinstance(value, list):

@@ -41,7 +41,7 @@ def value_of(word: Any, files: FormedFiles, element: Any = None) -> Any:
         return element
     if isinstance(word, list):
         return [value_of(one, files, element) for one in word]
-    if isinstance(word, Mapping):
+    if isinstance(word, dict):
         operation = next(one for one in OPERATIONS if one in word)
         return OPERATIONS[operation](word, files, element)
     return word

@@ -19,7 +19,7 @@ from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped
 from conformance.contract.family import FileFormat
 from conformance.vectors.case import CallStep, FileStep, HarnessStep, QuestionCall, RestartStep, TreeStep, label
-from conformance.vectors.compact import expanded
+from conformance.vectors.compact import PLAIN, expanded
 from conformance.vectors.damage import damage, with_damage
 from conformance.vectors.difference import Tree, tree_of
 from conformance.vectors.filecodec import CODECS, encode_file
@@ -230,13 +230,14 @@ class ConversationContext:
 
 def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Mapping[str, FileFormat]) -> Any:
     """A wire value with every reference replaced by its answer, which is damaged if the reference names a format."""
-    if isinstance(value, str | int):  # most parts are: spares them the questions below
-        return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if is_reference(value):
             return answer(value)
-        return with_damage({key: resolve(part, answer, formats) for key, part in value.items()}, formats)
-    if isinstance(value, list) and not (value and isinstance(value[0], str)):
+        parts = {
+            key: part if isinstance(part, PLAIN) else resolve(part, answer, formats) for key, part in value.items()
+        }
+        return with_damage(parts, formats)
+    if isinstance(value, list) and value and not isinstance(value[0], PLAIN):
         return [resolve(part, answer, formats) for part in value]
     return value
 

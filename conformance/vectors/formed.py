@@ -276,7 +276,7 @@ def _native(item: Any) -> Any:
         return item.number
     if isinstance(item, list):
         return [_native(one) for one in item]
-    if isinstance(item, Mapping):
+    if isinstance(item, dict):
         return {key: _native(one) for key, one in item.items()}
     return item
 

@@ -15,17 +15,17 @@ from conformance.vectors.compact import MARK, is_marker, is_recipe, recipe
 
 def is_reference(value: Any) -> bool:
     """Whether a wire value is a reference to an earlier step's answer."""
-    return isinstance(value, Mapping) and value.keys() == {"from"} and isinstance(value["from"], str)
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("from"), str)
 
 
 def is_root(value: Any) -> bool:
     """Whether a wire value represents a folder that the harness makes."""
-    return isinstance(value, Mapping) and value.keys() == {"root"} and isinstance(value["root"], str)
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("root"), str)
 
 
 def is_damaged(value: Any) -> bool:
     """Whether a wire value represents damaged bytes of an earlier step's answer."""
-    return isinstance(value, Mapping) and value.keys() == {"damaged", "format", "edit"}
+    return isinstance(value, dict) and len(value) == 3 and value.keys() == {"damaged", "format", "edit"}
 
 
 def is_placeholder(value: Any) -> bool:
@@ -42,7 +42,7 @@ def contains_value(value: Any, wanted: Callable[[Any], bool]) -> bool:
     """Whether a wire value, or any part of it, is a wanted one."""
     if wanted(value):
         return True
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(contains_value(part, wanted) for part in parts)
 
 
@@ -170,7 +170,7 @@ def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> 
             if isinstance(wire, list):
                 for k, element in enumerate(wire):
                     yield from _spots(item, element, f"{place}[]", (*steps, k))
-        case MapOf(item) if isinstance(wire, Mapping):
+        case MapOf(item) if isinstance(wire, dict):
             yield LeafOccurrence(place, type_, wire, steps)
             yield LeafOccurrence(f"{place}{{key}}", KEY, wire, steps)
             for key, element in wire.items():
@@ -182,7 +182,7 @@ def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> 
 
 
 def _inside(wire: Any, place: str, steps: tuple[str | int, ...], depth: int) -> Iterator[LeafOccurrence]:
-    if not isinstance(wire, Mapping) or len(wire) != 1 or depth > _DEEPEST:
+    if not isinstance(wire, dict) or len(wire) != 1 or depth > _DEEPEST:
         return
     ((kind, part),) = wire.items()
     if kind not in _KINDS:
@@ -191,7 +191,7 @@ def _inside(wire: Any, place: str, steps: tuple[str | int, ...], depth: int) -> 
     if kind == "map" and isinstance(part, list):
         yield LeafOccurrence(f"{place}~{{key}}", KEY, part, (*steps, kind))
         for k, (key, item) in enumerate(part):
-            name = key.get("text") if isinstance(key, Mapping) else None
+            name = key.get("text") if isinstance(key, dict) else None
             step = f".{name}" if isinstance(name, str) and name.isidentifier() else "{}"
             yield from _inside(item, f"{place}{step}", (*steps, kind, k, 1), depth + 1)
     elif kind == "array" and isinstance(part, list):
@@ -310,7 +310,7 @@ def beside(spot: LeafOccurrence) -> Iterator[Any]:
             yield from _flipped(value)
         case ListOf() if isinstance(value, list):
             yield from (value[1:], value[::-1], [*value, *value[:1]], [*value[1:2], *value[:1], *value[2:]])
-    if isinstance(value, Mapping) and not isinstance(spot.type, Scalar):
+    if isinstance(value, dict) and not isinstance(spot.type, Scalar):
         for name in list(value)[:4]:
             yield {key: one for key, one in value.items() if key != name}
 

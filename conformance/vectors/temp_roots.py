@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -168,17 +168,18 @@ class Roots:
 
     def masked(self, value: Any) -> Any:
         """A wire value with `{root:NAME}` wherever a text contains the path of a root."""
-        if not self._paths:
-            return value
-        if isinstance(value, str):
-            for name, path in self._paths.items():
-                value = value.replace(str(path), self.placeholder(name))
-            return value
-        if isinstance(value, Mapping):
-            return {self.masked(key): self.masked(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self.masked(part) for part in value]
+        masks = [(str(path), self.placeholder(name)) for name, path in self._paths.items()]
+        return _masked(value, masks) if masks else value
+
+
+def _masked(value: Any, masks: Sequence[tuple[str, str]]) -> Any:
+    if isinstance(value, str):
+        for path, mask in masks:
+            value = value.replace(path, mask)
         return value
+    if isinstance(value, dict):
+        return {_masked(key, masks): _masked(part, masks) for key, part in value.items()}
+    return [_masked(part, masks) for part in value] if isinstance(value, list) else value
 
 
 def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
@@ -186,7 +187,7 @@ def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
         case str():
             start = next((one for one in paths if value.startswith(f"{one}/")), "")
             return paths[start] + value[len(start) :] if start else value
-        case Mapping():
+        case dict():
             return {key: _with_paths(part, paths) for key, part in value.items()}
         case list():
             return [_with_paths(part, paths) for part in value]

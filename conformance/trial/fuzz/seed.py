@@ -240,13 +240,17 @@ def is_cheap(contract: Contract, native: Native) -> bool:
     return not contract.fuzz_limits or InputLimits(contract).is_cheap(native)
 
 
+_PLAIN: Final = frozenset({str, int, bool, bytes})  # most parts; a call for each would cost more than its text
+
+
 def printed(value: Any) -> str:
     """A native value as a text that no other value has; NumPy prints long arrays with gaps."""
     kind = type(value)
     if kind is dict:
-        return "{" + ", ".join([f"{key!r}: {printed(one)}" for key, one in value.items()]) + "}"
+        parts = [f"{key!r}: {repr(one) if type(one) in _PLAIN else printed(one)}" for key, one in value.items()]
+        return "{" + ", ".join(parts) + "}"
     if kind is list:
-        return "[" + ", ".join([printed(one) for one in value]) + "]"
+        return "[" + ", ".join([repr(one) if type(one) in _PLAIN else printed(one) for one in value]) + "]"
     if kind is np.ndarray:
         return f"{_printed_dtype(value.dtype)}{value.shape}{value.tobytes()!r}"
     return repr(value)
