@@ -166,7 +166,8 @@ class _Trials:
         if contract.operator not in hello.operators:
             return [Result(fuzzing.check, Verdict.NOT_APPLICABLE)]
         cases = self._corpus.cases.get(contract.operator, ())
-        with Client(self._driver) as backend, reference(options, self._codebook) as right:
+        right = reference(options, self._codebook)
+        with Client(self._driver) as backend, right, right.recalled(fuzzing.check.id):
             result, _ = fuzzing.fuzz(contract, cases, backend, right, self._codebook, options.examples, options.seed)
         return [result]
 

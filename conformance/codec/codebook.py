@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.codec.form import Form, form_of
-from conformance.contract.lazy import LazyMapping
+from conformance.contract.lazy import LazyMapping, files_digest
 from conformance.contract.suite import Suite
 from conformance.contract.types import HANDLE, ROOT, has_volatile, lasting, members_of
 
@@ -73,7 +73,7 @@ def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
         return old[name] if name in old and old[name].contract is contract else _forms_of(contract, library.suite)
 
     numbers = {code: error.number for code, error in library.errors.items()}
-    by_name = LazyMapping(dict.fromkeys(contracts), forms)
+    by_name = LazyMapping(dict.fromkeys(contracts), forms, files_digest(contracts))
     return Codebook(by_name, numbers, library.formats, library.machines, library.suite)
 
 

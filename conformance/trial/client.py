@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -20,6 +21,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.trial.cases import CaseRunner, check_of, conversation_verdicts, stand_in_loss
 from conformance.trial.check import Kind, Result, Verdict
+from conformance.trial.known_answers import AnswerStore, KnownAnswers
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
 from conformance.vectors.exchange import AnyStep, CallObserver, Transcript, exchanges, restarts
@@ -37,11 +39,13 @@ def driver_of(
 class Client:
     """Asks one backend in a lasting process; a loss is the answer to the call that causes it alone.
 
-    `unattributed` has the losses that no call repeats alone.
+    `unattributed` has the losses that no call repeats alone. `known` are its answers in earlier runs to the questions
+    of the check that is `recalled`.
     """
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, answers: AnswerStore | None = None) -> None:
+        self._driver, self._answers = driver, answers or AnswerStore()
+        self.known = KnownAnswers()
         self.unattributed = driver.unattributed
         self.dialect = driver.dialect
 
@@ -52,6 +56,16 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._driver.disconnect(settle=kind is None)
+
+    @contextmanager
+    def recalled(self, check: str) -> Iterator[None]:
+        """Recall the known answers in a check while it runs, then keep the new ones."""
+        self.known = self._answers.of(check)
+        try:
+            yield
+        finally:
+            self.known.keep()
+            self.known = KnownAnswers()
 
     def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
         """The outcome of each call, in order; after a loss each further call is asked only when its turn comes."""
@@ -102,14 +116,36 @@ TOGETHER: Final = 16  # traces that are walked at a time
 Walked = tuple[Transcript | Lost, Transcript | Lost]  # by the reference, and by the backend
 
 
+def asked_of_both(calls: Sequence[Call], reference: Client, backend: Client) -> Iterator[tuple[Observed, Observed]]:
+    """The answers of reference and backend to each call, in order; a known answer of the reference is not asked for."""
+    known = reference.known
+    questions = [known.question(call) for call in calls]
+    is_new = [not known.is_known(question) for question in questions]  # before any is noted: a call may occur twice
+    answers = reference.ask([call for call, asked in zip(calls, is_new, strict=True) if asked])
+    for call, question, asked, said in zip(calls, questions, is_new, backend.ask(calls), strict=True):
+        if asked:
+            right = next(answers)
+            known.note(question, right)
+            yield right, said
+        else:
+            yield said if known.agrees(question, said) else next(reference.ask([call])), said
+
+
 def walked_by_both(
     asked: Iterable[T], steps: Callable[[T], Sequence[AnyStep]], reference: Client, backend: Client
 ) -> Iterator[tuple[T, Walked]]:
     """Each of `asked` with the two walks of its steps, in order; a few are walked before the caller wants them."""
-    left = iter(asked)
+    left, known = iter(asked), reference.known
     while some := list(islice(left, TOGETHER)):
         traces = [steps(one) for one in some]
-        yield from zip(some, zip(reference.walk_all(traces), backend.walk_all(traces), strict=True), strict=True)
+        questions = [known.question(trace) for trace in traces]
+        said = backend.walk_all(traces)
+        right = {k: one for k, one in enumerate(said) if known.agrees(questions[k], one)}
+        new = [k for k in range(len(traces)) if k not in right]
+        for k, one in zip(new, reference.walk_all([traces[k] for k in new]), strict=True):
+            right[k] = one
+            known.note(questions[k], one)
+        yield from ((one, (right[k], said[k])) for k, one in enumerate(some))
 
 
 def _asking(call: Call) -> Talk[Outcome]:

@@ -144,7 +144,8 @@ class MutantChecks:
         contract = fuzzing.contract
         cases = self.corpus.cases.get(contract.operator, ())
         drawn = {"drawn": calls} if (calls := self._drawn_calls(fuzzing)) else {}
-        result, _ = fuzzing.fuzz(contract, cases, backend, right, self.codebook, trusted=False, **drawn)
+        with right.recalled(fuzzing.check.id):
+            result, _ = fuzzing.fuzz(contract, cases, backend, right, self.codebook, trusted=False, **drawn)
         return result.difference is not None or bool(result.outcome)
 
     def _drawn_calls(self, fuzzing: Fuzzing) -> tuple[DrawnCall, ...]:

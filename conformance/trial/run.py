@@ -26,6 +26,7 @@ from conformance.contract.suite import Suite
 from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Result, RunResult, Verdict
 from conformance.trial.client import Client
 from conformance.trial.forked import in_child_process, share_out
+from conformance.trial.known_answers import AnswerStore, answers_of
 from conformance.trial.options import FailureLimit, NoProgress, Progress, RunOptions, Selection
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
@@ -321,9 +322,10 @@ class _Run:
                     break
                 since = time.perf_counter()
                 cases, examples = self.corpus.cases.get(one.contract.operator, ()), self.options.examples
-                result, figures = one.fuzz(
-                    one.contract, cases, backend, right, self.codebook, examples, self.options.seed
-                )
+                with right.recalled(one.check.id):
+                    result, figures = one.fuzz(
+                        one.contract, cases, backend, right, self.codebook, examples, self.options.seed
+                    )
                 with silent.get_lock():
                     silent.value += result.outcome == "timeout" and not result.of_suite
                 tell((one.figures, result, figures, time.perf_counter() - since))
@@ -367,9 +369,15 @@ def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Client:
-    """A partner that knows the right answers."""
+    """A partner that gives the right answers.
+
+    Known answers of earlier runs count only if the backend is trusted not to forge them, and if it is asked the usual
+    questions: with a seed of its own, every run draws others.
+    """
     command, dialect = resolve(options.reference, codebook.suite), DIALECTS["json"]
-    return Client(Driver(command, dialect, codebook, options.timeout, options.start_timeout))
+    is_usual = options.sandbox == "none" and not options.seed
+    answers = answers_of(options.reference, codebook) if is_usual else AnswerStore()
+    return Client(Driver(command, dialect, codebook, options.timeout, options.start_timeout), answers)
 
 
 def expectations(options: RunOptions, results: Sequence[Result], plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:

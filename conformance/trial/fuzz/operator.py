@@ -25,7 +25,7 @@ from conformance.trial.check import (
     outcome_name,
     unjudged,
 )
-from conformance.trial.client import Client
+from conformance.trial.client import Client, asked_of_both
 from conformance.trial.fuzz.draw import DRAWN, GROWN, DrawnCall, drawn_calls
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, seeds_of
 from conformance.trial.fuzz.shrink import RecordedChoices, in_steps, simpler, smallest_example
@@ -131,8 +131,8 @@ class _Search:
     def _first_wrong(self, natives: Sequence[Native]) -> int | None:
         """The index of the first input that is answered wrongly; sets `found` to the failure."""
         asked = [Call(self.contract.operator, self.forms.inputs.from_native(native)) for native in natives]
-        answers = zip(asked, self.reference.ask(asked), self.backend.ask(asked), strict=True)
-        for k, (call, right, said) in enumerate(answers):
+        answers = zip(asked, asked_of_both(asked, self.reference, self.backend), strict=True)
+        for k, (call, (right, said)) in enumerate(answers):
             if (wrong := self._failure_of(call, right, said)) is not None:
                 self.found = replace(wrong, steps=(QuestionCall("call", call.operator, call.inputs),))
                 return k
