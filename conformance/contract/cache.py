@@ -25,7 +25,7 @@ MAX_TOTAL: Final = 256 << 20  # bytes of all entries; above it, the oldest are r
 _ENDING: Final = ".entry"
 _DIGEST: Final = hashlib.sha256().digest_size
 ROOMS: Final = ("contract", "codec", "backend", "vectors", "lint", "trial", "report", "cli")  # the order of imports
-_PACKAGE: Final = Path(__file__).resolve().parents[1]
+PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SKIPPED: Final = ("__pycache__", "_data", "skeletons", "tests")  # folders without code of the harness
 MISSING: Final = object()  # what `get` returns if there is no entry
 
@@ -117,7 +117,7 @@ def code_digest(room: str) -> str:
 
 @lru_cache(1)
 def _sources() -> dict[str, str]:
-    files = source_files(_PACKAGE)
+    files = source_files(PACKAGE)
     return {name: f"{name} {hashlib.sha256(data).hexdigest()}" for name, data in files.items()}
 
 

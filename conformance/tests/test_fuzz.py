@@ -18,6 +18,7 @@ from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, SEEN_ONCE, FuzzCounts
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
+from conformance.trial.known_answers import KnownAnswers
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import Case
@@ -34,6 +35,7 @@ class Agrees:
 
     def __init__(self) -> None:
         self.asked: list[Call] = []
+        self.known = KnownAnswers()
 
     def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
         self.asked += calls

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from typing import Any, Final
 from conformance.backend.outcome import Lost, Observed, ObservedFailure, ObservedResult
 from conformance.backend.scheduler import Call
 from conformance.codec.codebook import Codebook
-from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts, open_cache
+from conformance.contract.cache import MISSING, PACKAGE, Cache, digest_of_files, digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.suite import Suite
 from conformance.vectors.case import CallStep, FileStep, QuestionCall, TreeStep
@@ -84,23 +84,31 @@ def answers_of(reference: str, codebook: Codebook) -> AnswerStore:
     """
     suite, contracts = codebook.suite, files_digest(codebook.forms)
     command = suite.backends.get(reference, "")
-    if not contracts or not command.startswith("python ") or "show" not in suite.sandbox:
+    if not contracts or not command.startswith("python ") or _imports_from_elsewhere(suite):
         return AnswerStore()
-    if _imports_from_elsewhere(suite):
+    places = [_shown_place(suite, name) for name in suite.sandbox.get("show", ())]
+    if not places or None in places:
         return AnswerStore()
-    files = {file.relative_to(suite.root).as_posix(): file.read_bytes() for file in _shown_files(suite)}
+    hidden = {_shown_place(suite, name) for name in suite.sandbox.get("hide", ())}
+    files: dict[str, bytes] = {}
+    for number, place in enumerate(filter(None, places)):
+        for file in _files_below(place, hidden):
+            files[f"{number} {file.relative_to(place).as_posix()}"] = file.read_bytes()
     return AnswerStore(digest_of_texts((command, contracts, digest_of_files(files))))
 
 
-def _shown_files(suite: Suite) -> Iterator[Path]:
-    hidden = {suite.root / name for name in suite.sandbox.get("hide", ())}
-    for name in suite.sandbox["show"]:
-        place = suite.root / name
-        if place.is_file():
-            yield place
-        for folder, folders, files in os.walk(place):
-            folders[:] = [one for one in folders if one not in _SKIPPED and Path(folder, one) not in hidden]
-            yield from (file for file in map(Path(folder).joinpath, files) if file.is_file())
+def _shown_place(suite: Suite, name: str) -> Path | None:
+    """Where a file or folder of `[sandbox]` is; the code of the bundled suite may be installed beside the harness."""
+    roots = (suite.root, PACKAGE.parent) if suite.root.is_relative_to(PACKAGE) else (suite.root,)
+    return next((root / name for root in roots if (root / name).exists()), None)
+
+
+def _files_below(place: Path, hidden: Container[Path | None]) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+    for folder, folders, files in os.walk(place):
+        folders[:] = [one for one in folders if one not in _SKIPPED and Path(folder, one) not in hidden]
+        yield from (file for file in map(Path(folder).joinpath, files) if file.is_file())
 
 
 def _imports_from_elsewhere(suite: Suite) -> bool:
