@@ -106,18 +106,21 @@ def commands(environment: Mapping[str, str]) -> list[Figure]:
 
 
 def profile(environment: Mapping[str, str], jobs: int) -> list[Figure]:
-    """The figures of the standard profile on the reference."""
+    """The figures of the standard profile on the reference: the first time, and again when its answers are known."""
     tally = ("-m", "conformance.cli.main", "run", "--jobs", str(jobs), "--format", "json=-")
-    cpu, took, said = spent(*tally, environment=environment)
-    checks = said.count(b'"verdict": "pass"')
-    if checks < CHECKS:
-        raise SystemExit(f"only {checks} checks passed")
-    units = [spent("-c", WORK, environment=environment) for _ in range(ROUNDS)]
-    unit, clock = min(cpu for cpu, _, _ in units), min(wall for _, wall, _ in units)
-    return [
-        Figure("CPU of a check, harness and backend", cpu / checks / unit, 0.008, 0.016),
-        Figure(f"the standard profile by the clock, --jobs {jobs}", took / clock, 40, 65),
-    ]
+    found = []
+    for which, per_check, by_clock in (("the first time", 0.016, 65), ("again", 0.012, 55)):
+        cpu, took, said = spent(*tally, environment=environment)
+        checks = said.count(b'"verdict": "pass"')
+        if checks < CHECKS:
+            raise SystemExit(f"only {checks} checks passed")
+        units = [spent("-c", WORK, environment=environment) for _ in range(ROUNDS)]
+        unit, clock = min(cpu for cpu, _, _ in units), min(wall for _, wall, _ in units)
+        found += [
+            Figure(f"CPU of a check, {which}", cpu / checks / unit, 0.008, per_check),
+            Figure(f"the standard profile by the clock, {which}", took / clock, 40, by_clock),
+        ]
+    return found
 
 
 def main() -> int:

@@ -242,6 +242,8 @@ class FileSearch:
         if counted:
             self.count(example, right)
         said = self.backend.walk(steps) if walked is None else walked[1]
+        if said is right:  # a known walk
+            return None
         if not isinstance(said, Transcript):
             return lost(self.check, said)
         for one, other in zip(right.exchanges, said.exchanges, strict=False):

@@ -139,6 +139,8 @@ class MachineSearch:
             if broken := contradicted(situation, self.codebook):
                 return replace(unjudged(check, f"{CONTRADICTED}: {broken}"), step=situation.exchange.step)
         said = self.backend.walk(steps) if walked is None else walked[1]
+        if said is right:  # a known walk
+            return None
         if not isinstance(said, Transcript):
             return lost(check, said)
         for one, other in zip(right.exchanges, said.exchanges, strict=False):
