@@ -238,6 +238,12 @@ class Checks(pytest.Collector):
         return "<Checks>"
 
 
+class Excusable(pytest.fail.Exception):  # type: ignore[name-defined, misc]
+    """A failure that an expected one may be; pytest shows it as any other."""
+
+    __module__, __qualname__ = pytest.fail.Exception.__module__, pytest.fail.Exception.__qualname__
+
+
 class CheckItem(pytest.Item):
     """One check; its node id is its check id."""
 
@@ -252,7 +258,8 @@ class CheckItem(pytest.Item):
         self.user_properties += [("requirement", id_) for id_ in check.requirements]
         for entry in expected:
             if fnmatchcase(check.id, entry.check):
-                self.add_marker(pytest.mark.xfail(reason=f"{entry.reason} ({entry.issue})", strict=True))
+                reason = f"{entry.reason} ({entry.issue})"
+                self.add_marker(pytest.mark.xfail(reason=reason, raises=Excusable, strict=True))
 
     def setup(self) -> None:
         """Try the check; what could not be judged is an error here."""
@@ -272,4 +279,5 @@ class CheckItem(pytest.Item):
 
     def _fail(self, judged: CheckVerdict) -> None:
         # The first line is what the summary of pytest shows.
-        pytest.fail(f"{judged.line}\n\n{judged.account}", pytrace=False)
+        kind = Excusable if judged.excusable else pytest.fail.Exception
+        raise kind(f"{judged.line}\n\n{judged.account}", pytrace=False)

@@ -300,3 +300,31 @@ def test_the_plugin_is_registered_by_its_own_name() -> None:
     """So that -p and the entry point do not load it twice."""
     points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]
     assert points == {"conformance.pytest_plugin": "conformance.pytest_plugin"}
+
+
+ALL_KNOWN = "- {check: 'UML*', reason: everything is known to fail, issue: 'https://example.org/1'}\n"
+
+
+@pytest.mark.usefixtures("own")
+def test_a_backend_without_a_hello_is_no_expected_failure(pytester: pytest.Pytester) -> None:
+    (pytester.path / "known.yaml").write_text(ALL_KNOWN)
+    listed = ("--tally-profile", "quick", "--tally-expected-failures", "known.yaml")
+    backend = shlex.join([sys.executable, "-c", "import sys; sys.exit(3)"])
+    done = run(pytester, "-k", "test_own or pinned-orders", *listed, backend=backend)
+    done.assert_outcomes(passed=1, errors=4, deselected=70)
+
+
+DIES_ONCE = CRASHES_ON_EIGHT.replace("import json, sys", "import json, pathlib, sys").replace(
+    """if b'"num_blocks":"8"' in line.replace(b" ", b"") and b"PermuteX" not in line and b"Permute" in line:""",
+    """if b"Permute" in line and not pathlib.Path("died").exists():\n        pathlib.Path("died").touch()""",
+)
+
+
+@pytest.mark.parametrize("listed", [(), ("--tally-expected-failures", "known.yaml")])
+def test_a_loss_in_fuzzing_that_nothing_repeats_is_an_error(listed: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    (pytester.path / "known.yaml").write_text(ALL_KNOWN)
+    (pytester.path / "dies.py").write_text(DIES_ONCE.format(root=str(ROOT)))
+    done = run(pytester, f"{OPERATOR}?fuzz", *listed, backend=shlex.join([sys.executable, "dies.py"]))
+    assert (pytester.path / "died").exists()
+    done.assert_outcomes(errors=1)
+    assert "no check repeats it alone: a crash: it exited with status 5" in done.stdout.str()
