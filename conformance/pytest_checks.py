@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Final
 
 from conformance.backend.carrier import stand_in_for
@@ -61,8 +63,13 @@ class CheckProcess:
     The suite's own Python is imported there, and the backend belongs to it. A backend that is lost is started again.
     """
 
-    def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
-        self._partner = WorkerProcess(lambda questions: _answers(_Trials(library, corpus, options), questions))
+    def __init__(self, library: Library, corpus: Corpus, options: RunOptions, folder: Path | None = None) -> None:
+        def serve(questions: Iterator[str]) -> Iterator[CollectedChecks | CheckVerdict]:
+            if folder is not None and folder != Path.cwd():
+                os.chdir(folder)  # where the command of the backend starts
+            return _answers(_Trials(library, corpus, options), questions)
+
+        self._partner = WorkerProcess(serve)
 
     def collect(self) -> CollectedChecks:
         """The checks; raises BackendNotFound, NoSandbox, MalformedContract."""

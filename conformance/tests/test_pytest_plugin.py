@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shlex
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.main import status_of
+from conformance.contract.suite_file import read_suite
 from conformance.tests.processes import ROOT
 from conformance.trial.forked import WorkerProcess
 
@@ -328,3 +330,27 @@ def test_a_loss_in_fuzzing_that_nothing_repeats_is_an_error(listed: tuple[str, .
     assert (pytester.path / "died").exists()
     done.assert_outcomes(errors=1)
     assert "no check repeats it alone: a crash: it exited with status 5" in done.stdout.str()
+
+
+def test_paths_of_the_ini_file_are_relative_to_it(
+    pytester: pytest.Pytester, built_once: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.contract.suite_file.find_suite", lambda named, here: read_suite(Path(named)))
+    mine = os.path.relpath(built_once, pytester.path)
+    (pytester.path / "known.yaml").write_text(ALL_KNOWN.replace("UML", "No*UML"))
+    (pytester.path / "own.py").write_text(CRASHES_ON_EIGHT.format(root=str(ROOT)))
+    command = shlex.join([sys.executable, "own.py"])
+    ini = f"[pytest]\ntally_backend = {command}\ntally_suite = "
+    pytester.makeini(f"{ini}{mine}\n")
+    (pytester.path / "tests").mkdir()
+    monkeypatch.chdir(pytester.path / "tests")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
+    done.assert_outcomes(passed=2, errors=2)
+    done.stdout.fnmatch_lines(["tally backend: *own.py", "tally suite: * (*)"])
+    pytester.makeini(f"{ini}{mine}\ntally_expected_failures = known.yaml\n")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
+    assert "no check has this id: No*UML*" in done.stderr.str()
+    pytester.makeini(f"{ini}gone\n")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert str(pytester.path / "gone") in done.stderr.str()
