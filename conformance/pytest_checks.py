@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -28,6 +29,7 @@ from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
+from conformance.trial.runner import PROBE, unasked
 from conformance.vectors.corpus import Corpus
 
 Judge = Callable[[], ConversationVerdicts]  # with an obstacle no expected failure excuses them
@@ -103,11 +105,13 @@ class _Trials:
         self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
         command = started_as(options, library.suite)
         stand_in = stand_in_for(library.suite, options.wire, options.stand_in_timeout, options.reference)
-        self._driver = Driver(command, self._dialect, self._codebook, options.timeout, stand_in=stand_in)
+        dialect, start = self._dialect, options.start_timeout
+        self._driver = Driver(command, dialect, self._codebook, options.timeout, start, True, stand_in)
         self._plan = Plan(library, corpus, options, self._codebook)
         self._bad_hello: BadHello | None = None
         self._results: dict[str, Result] = {}
         self._inexcusable: set[str] = set()  # ids
+        self._lost_in_a_row: Counter[str] = Counter()  # by operator
 
     def collected(self) -> CollectedChecks:
         """The items to collect; the backend is started to ask what it declares."""
@@ -173,7 +177,12 @@ class _Trials:
     def _results_of(self, trial: Trial) -> ConversationVerdicts:
         if not self._declares(trial.operator):
             return ConversationVerdicts([Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks])
+        if self._lost_in_a_row[trial.operator] >= PROBE:
+            why = f"the backend was lost in {PROBE} checks of this operator in a row"
+            return ConversationVerdicts([unasked(check, why) for check in trial.checks])
         (finished,) = self._driver.run([trial.conversation], lasting=True)
+        lost_before = self._lost_in_a_row[trial.operator]
+        self._lost_in_a_row[trial.operator] = 0 if finished.lost is None else lost_before + 1
         return self._with_losses(conversation_verdicts(trial.checks, finished, self._driver.declared))
 
     def _fuzzed(self, fuzzing: Fuzzing) -> ConversationVerdicts:

@@ -354,3 +354,33 @@ def test_paths_of_the_ini_file_are_relative_to_it(
     done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert str(pytester.path / "gone") in done.stderr.str()
+
+
+DIES_IN_ONE = """\
+import json, sys
+def line(id_, **said):
+    print(json.dumps({"jsonrpc": "2.0", "id": id_, **said}), flush=True)
+for text in sys.stdin:
+    asked = json.loads(text)
+    if "id" not in asked:
+        break
+    if asked["method"] == "tally.hello":
+        operators = ["UML_OS.Data.EncodeCursors_v1", "UML_OS.Data.SeededBlockPermute_v1"]
+        said = {"protocol": 1, "name": "one", "version": "1", "language": "Python", "wires": ["json"]}
+        line(asked["id"], result={**said, "operators": operators, "max_in_flight": 1})
+    elif "Encode" in asked["method"]:
+        sys.exit(5)
+    else:
+        line(asked["id"], result={})
+"""
+
+
+def test_an_operator_that_dies_does_not_end_the_asking_of_others(
+    pytester: pytest.Pytester, look_at: Callable[[Path], None]
+) -> None:
+    look_at(ROOT)
+    (pytester.path / "one.py").write_text(DIES_IN_ONE)
+    names = ("UML_OS.Data.EncodeCursors_v1", f"{OPERATOR}::pinned-orders")
+    done = run(pytester, "--tally-profile", "quick", *names, backend=shlex.join([sys.executable, "one.py"]))
+    assert done.parseoutcomes()["failed"] == 4
+    assert done.parseoutcomes()["errors"] > 20
