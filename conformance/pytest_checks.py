@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Final
 
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
-from conformance.backend.hello import BadHello, Hello
-from conformance.backend.outcome import Side
-from conformance.backend.scheduler import ConversationResult
+from conformance.backend.hello import BadHello
+from conformance.backend.outcome import describe
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.report.failure import Reproduction, facts_of, headline, plain_lines
 from conformance.report.record import entry_of, prose_of
 from conformance.report.untrusted import one_line
-from conformance.trial.cases import conversation_verdicts
+from conformance.trial.cases import BAD, ConversationVerdicts, conversation_verdicts, stand_in_loss
 from conformance.trial.check import Check, Result, Verdict, outcome_name
 from conformance.trial.client import Client
 from conformance.trial.forked import WorkerProcess
@@ -27,9 +29,10 @@ from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
+from conformance.trial.runner import PROBE, unasked
 from conformance.vectors.corpus import Corpus
 
-Judge = Callable[[Hello], Sequence[Result]]
+Judge = Callable[[], ConversationVerdicts]  # with an obstacle no expected failure excuses them
 _COLLECT: Final = ""  # the question for all checks; any other question is the id of one
 
 
@@ -45,11 +48,15 @@ class CollectedChecks:
 
 @dataclass(frozen=True, slots=True)
 class CheckVerdict:
-    """The verdict on one check; of a failure one line, and the account that the terminal gives of it."""
+    """The verdict on one check; of a failure one line, and the account that the terminal gives of it.
+
+    It is not `excusable` where `tally run` is red whatever failures are expected: no check alone is to blame.
+    """
 
     verdict: str
     line: str = ""
     account: str = ""
+    excusable: bool = True
 
 
 class CheckProcess:
@@ -58,8 +65,13 @@ class CheckProcess:
     The suite's own Python is imported there, and the backend belongs to it. A backend that is lost is started again.
     """
 
-    def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
-        self._partner = WorkerProcess(lambda questions: _answers(_Trials(library, corpus, options), questions))
+    def __init__(self, library: Library, corpus: Corpus, options: RunOptions, folder: Path | None = None) -> None:
+        def serve(questions: Iterator[str]) -> Iterator[CollectedChecks | CheckVerdict]:
+            if folder is not None and folder != Path.cwd():
+                os.chdir(folder)  # where the command of the backend starts
+            return _answers(_Trials(library, corpus, options), questions)
+
+        self._partner = WorkerProcess(serve)
 
     def collect(self) -> CollectedChecks:
         """The checks; raises BackendNotFound, NoSandbox, MalformedContract."""
@@ -93,14 +105,18 @@ class _Trials:
         self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
         command = started_as(options, library.suite)
         stand_in = stand_in_for(library.suite, options.wire, options.stand_in_timeout, options.reference)
-        self._driver = Driver(command, self._dialect, self._codebook, options.timeout, stand_in=stand_in)
+        dialect, start = self._dialect, options.start_timeout
+        self._driver = Driver(command, dialect, self._codebook, options.timeout, start, True, stand_in)
         self._plan = Plan(library, corpus, options, self._codebook)
+        self._bad_hello: BadHello | None = None
         self._results: dict[str, Result] = {}
+        self._inexcusable: set[str] = set()  # ids
+        self._lost_in_a_row: Counter[str] = Counter()  # by operator
 
     def collected(self) -> CollectedChecks:
         """The items to collect; the backend is started to ask what it declares."""
         checks = tuple(check for check, _ in self._judges.values())
-        declared = None if isinstance(self._hello, BadHello) else self._hello.operators
+        declared = self._driver.declared if self._unfit is None else None
         unmatched = [one.check for one in self._options.expected_failures if not _matches(one.check, self._judges)]
         if unmatched:
             known = list(self._plan.of_largest_profile().ids)
@@ -118,20 +134,23 @@ class _Trials:
             found[fuzzing.check.id] = (fuzzing.check, partial(self._fuzzed, fuzzing))
         return {id_: found[id_] for id_ in sorted(found)}
 
-    @cached_property
-    def _hello(self) -> Hello | BadHello:
-        try:
-            return self._driver.connect()
-        except BadHello as error:
-            return error
+    @property
+    def _unfit(self) -> BadHello | None:
+        """Why the backend is not asked: a process of it, the first or a later one, said no valid hello."""
+        if self._bad_hello is None:
+            try:
+                self._driver.connect()
+            except BadHello as error:
+                self._bad_hello = error
+        return self._bad_hello
 
     def verdict_of(self, id_: str) -> CheckVerdict:
         """The verdict on one check; a trial of several checks runs once."""
         if id_ not in self._results:
             check, tried = self._judges[id_]
-            hello = self._hello
-            results = [self._unfit(check, hello)] if isinstance(hello, BadHello) else tried(hello)
-            self._results |= {result.check.id: result for result in results}
+            found = tried() if self._unfit is None else self._without_hello(check, self._unfit)
+            self._results |= {result.check.id: result for result in found.results}
+            self._inexcusable |= {result.check.id for result in found.results if found.obstacle}
         result = self._results[id_]
         if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
             return CheckVerdict(result.verdict.value)
@@ -140,36 +159,57 @@ class _Trials:
         account = plain_lines(facts_of(entry, prose_of([entry], self._library), tried_as))
         # Where answers differ, the place says more than the rule that found it.
         line = headline({**entry, "message": ""} if "difference" in entry else entry).partition("\n")[0]
-        return CheckVerdict(result.verdict.value, one_line(line), account)
+        return CheckVerdict(result.verdict.value, one_line(line), account, id_ not in self._inexcusable)
 
     def close(self) -> None:
         """End the backend."""
         self._driver.disconnect()
 
-    def _unfit(self, check: Check, error: BadHello) -> Result:
+    def _without_hello(self, check: Check, error: BadHello) -> ConversationVerdicts:
         said = f"no valid hello: {error}"
         stderr = self._driver.stderr_tail.decode("utf-8", "replace").strip()
-        return Result(check, Verdict.ERROR, outcome_name(error.lost), message=f"{said}\n{stderr}".strip())
+        result = Result(check, Verdict.ERROR, outcome_name(error.lost), message=f"{said}\n{stderr}".strip())
+        return ConversationVerdicts([result], said)
 
-    def _results_of(self, trial: Trial, hello: Hello) -> Sequence[Result]:
-        if trial.operator not in hello.operators:
-            return [Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks]
+    def _declares(self, operator: str) -> bool:
+        return self._driver.declared is not None and operator in self._driver.declared
+
+    def _results_of(self, trial: Trial) -> ConversationVerdicts:
+        if not self._declares(trial.operator):
+            return ConversationVerdicts([Result(check, Verdict.NOT_APPLICABLE) for check in trial.checks])
+        if self._lost_in_a_row[trial.operator] >= PROBE:
+            why = f"the backend was lost in {PROBE} checks of this operator in a row"
+            return ConversationVerdicts([unasked(check, why) for check in trial.checks])
         (finished,) = self._driver.run([trial.conversation], lasting=True)
-        if finished.lost is None and (loss := self._driver.unattributed or self._driver.stand_in_losses):
-            # Pytest has no place for a loss that no check repeats alone: the check that it came in is red.
-            side = Side.BACKEND if loss is self._driver.unattributed else Side.STAND_IN
-            finished = ConversationResult(finished.key, None, loss.pop(), side=side)
-        return conversation_verdicts(trial.checks, finished, self._driver.declared).results
+        lost_before = self._lost_in_a_row[trial.operator]
+        self._lost_in_a_row[trial.operator] = 0 if finished.lost is None else lost_before + 1
+        return self._with_losses(conversation_verdicts(trial.checks, finished, self._driver.declared))
 
-    def _fuzzed(self, fuzzing: Fuzzing, hello: Hello) -> Sequence[Result]:
+    def _fuzzed(self, fuzzing: Fuzzing) -> ConversationVerdicts:
         contract, options = fuzzing.contract, self._options
-        if contract.operator not in hello.operators:
-            return [Result(fuzzing.check, Verdict.NOT_APPLICABLE)]
+        if not self._declares(contract.operator):
+            return ConversationVerdicts([Result(fuzzing.check, Verdict.NOT_APPLICABLE)])
         cases = self._corpus.cases.get(contract.operator, ())
         right = reference(options, self._codebook)
         with Client(self._driver) as backend, right, right.recalled(fuzzing.check.id):
             result, _ = fuzzing.fuzz(contract, cases, backend, right, self._codebook, options.examples, options.seed)
-        return [result]
+        return self._with_losses(ConversationVerdicts([result], result.message if result.of_suite else ""))
+
+    def _with_losses(self, found: ConversationVerdicts) -> ConversationVerdicts:
+        """Pytest has no place for a loss that no check repeats alone: the checks that it came in are errors."""
+        losses = self._driver.unattributed or self._driver.stand_in_losses
+        if not losses:
+            return found
+        why = f"no check repeats it alone: {describe(losses[0])}"
+        if losses is self._driver.stand_in_losses:
+            why = stand_in_loss(losses[0])
+        outcome = outcome_name(losses[0])
+        losses.clear()
+        results = [
+            one if one.verdict in BAD else Result(one.check, Verdict.ERROR, outcome, message=why)
+            for one in found.results
+        ]
+        return ConversationVerdicts(results, why)
 
 
 def _matches(pattern: str, ids: Iterable[str]) -> bool:

@@ -64,12 +64,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say which backend is tried."""
+    """Say which backend is tried, and by which suite."""
     backend = _setting(config, _BACKEND)
     if not backend:
         return []
     left_out = "" if _collects_checks(config) else "; no check is collected beside the files that are named"
-    return [f"tally backend: {backend}{left_out}"]
+    from conformance.contract.source import MalformedContract
+
+    try:
+        suite = _suite(config)
+    except MalformedContract:  # the collection tells it
+        return [f"tally backend: {backend}{left_out}"]
+    return [f"tally backend: {backend}{left_out}", f"tally suite: {suite.name} ({suite.root})"]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -113,14 +119,13 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
     from conformance.backend.sandbox import NoSandbox
     from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
-    from conformance.contract.suite_file import find_suite
     from conformance.pytest_checks import CheckProcess
     from conformance.vectors.corpus import CorruptedCorpus, load_corpus
 
     try:
-        suite = find_suite(_setting(config, _SUITE) or os.environ.get("TALLY_SUITE", ""), Path.cwd())
-        options = _options(config, suite)
-        config.stash[_PROCESS] = process = CheckProcess(load_library(suite), load_corpus(suite), options)
+        suite = _suite(config)
+        options, folder = _options(config, suite), _folder(config, _BACKEND)
+        config.stash[_PROCESS] = process = CheckProcess(load_library(suite), load_corpus(suite), options, folder)
         found = process.collect()
     except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
@@ -140,6 +145,21 @@ def _setting(config: pytest.Config, name: str) -> str:
     key = f"tally_{name.replace('-', '_')}"
     given = config.getoption(key)
     return str(config.getini(key) if given is None else given)
+
+
+def _folder(config: pytest.Config, name: str) -> Path:
+    """What the paths of a setting are relative to: the current folder if it is typed, else that of the ini file."""
+    typed = config.getoption(f"tally_{name.replace('-', '_')}") is not None
+    return config.invocation_params.dir if typed or config.inipath is None else config.inipath.parent
+
+
+def _suite(config: pytest.Config) -> Suite:
+    """The suite; raises MalformedContract."""
+    from conformance.contract.suite_file import find_suite
+
+    named = _setting(config, _SUITE)
+    place = str(_folder(config, _SUITE) / named) if named else os.environ.get("TALLY_SUITE", "")
+    return find_suite(place, config.invocation_params.dir)
 
 
 def _is_path(argument: str, config: pytest.Config) -> bool:
@@ -191,9 +211,7 @@ def _expected(file: str, config: pytest.Config, suite: Suite) -> tuple[KnownFail
 
     if not file:
         return ()
-    # A path of the ini file is relative to that file, one of the command line to the current folder.
-    typed = config.getoption("tally_expected_failures") is not None
-    place = (config.invocation_params.dir if typed or config.inipath is None else config.inipath.parent) / file
+    place = _folder(config, "expected-failures") / file
     return load_expected_failures(place, schema_folder(suite) / "expected-failures.schema.json")
 
 
@@ -238,6 +256,12 @@ class Checks(pytest.Collector):
         return "<Checks>"
 
 
+class Excusable(pytest.fail.Exception):  # type: ignore[name-defined, misc]
+    """A failure that an expected one may be; pytest shows it as any other."""
+
+    __module__, __qualname__ = pytest.fail.Exception.__module__, pytest.fail.Exception.__qualname__
+
+
 class CheckItem(pytest.Item):
     """One check; its node id is its check id."""
 
@@ -252,7 +276,8 @@ class CheckItem(pytest.Item):
         self.user_properties += [("requirement", id_) for id_ in check.requirements]
         for entry in expected:
             if fnmatchcase(check.id, entry.check):
-                self.add_marker(pytest.mark.xfail(reason=f"{entry.reason} ({entry.issue})", strict=True))
+                reason = f"{entry.reason} ({entry.issue})"
+                self.add_marker(pytest.mark.xfail(reason=reason, raises=Excusable, strict=True))
 
     def setup(self) -> None:
         """Try the check; what could not be judged is an error here."""
@@ -272,4 +297,5 @@ class CheckItem(pytest.Item):
 
     def _fail(self, judged: CheckVerdict) -> None:
         # The first line is what the summary of pytest shows.
-        pytest.fail(f"{judged.line}\n\n{judged.account}", pytrace=False)
+        kind = Excusable if judged.excusable else pytest.fail.Exception
+        raise kind(f"{judged.line}\n\n{judged.account}", pytrace=False)

@@ -77,11 +77,7 @@ def ci_files(provider: str, repository: Path, suite: Path) -> dict[Path, str]:
     if not _SAFE.match(place):
         hint = "rename the folder: letters, digits, `_`, `.`, `+`, `-` and blanks are safe in a shell and in YAML"
         raise CommandError(repr(str(suite)), "T003", "the path of the suite cannot be written into a CI file", hint)
-    words = {
-        "SUITE": place,
-        "VERSION": __version__,
-        "PATTERN": "" if place == "." else f"^{re.escape(place)}/",
-    }
+    words = {"SUITE": place, "VERSION": __version__}
     file = repository / PROVIDERS[provider]
     name = file.name.lstrip(".") if provider != "github" else "github.yml"
     return {file: filled(f"ci/{name}", words)}

@@ -124,6 +124,20 @@ def test_a_certificate_that_is_none_fails_its_commands(repository: Path, tmp_pat
     assert dry_run(repository, "gitlab", tmp_path, "verify") == 1
 
 
+@pytest.mark.parametrize("provider", SCHEMAS)
+def test_a_suite_that_cannot_be_searched_for_certificates_fails_its_commands(
+    repository: Path, provider: str, tmp_path: Path
+) -> None:
+    (repository / "own contracts").rename(repository / "moved")
+    assert dry_run(repository, provider, tmp_path, "verify") == 1
+
+
+def test_hooks_run_where_no_file_of_the_suite_is_among_the_changed(made: Path) -> None:
+    """The backend may be elsewhere, and a deleted file is not among those that a pattern is compared with."""
+    hooks = loaded(made, "pre-commit")["repos"][0]["hooks"]
+    assert [(hook.get("always_run"), hook.get("files")) for hook in hooks] == [(True, None)] * 2
+
+
 def test_nothing_is_overwritten_unless_it_is_told_so(repository: Path, capsys: Capture) -> None:
     file = repository / PROVIDERS["gitlab"]
     file.write_text("mine: {}\n")

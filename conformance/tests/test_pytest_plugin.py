@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shlex
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.main import status_of
+from conformance.contract.suite_file import read_suite
 from conformance.tests.processes import ROOT
 from conformance.trial.forked import WorkerProcess
 
@@ -300,3 +302,85 @@ def test_the_plugin_is_registered_by_its_own_name() -> None:
     """So that -p and the entry point do not load it twice."""
     points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]
     assert points == {"conformance.pytest_plugin": "conformance.pytest_plugin"}
+
+
+ALL_KNOWN = "- {check: 'UML*', reason: everything is known to fail, issue: 'https://example.org/1'}\n"
+
+
+@pytest.mark.usefixtures("own")
+def test_a_backend_without_a_hello_is_no_expected_failure(pytester: pytest.Pytester) -> None:
+    (pytester.path / "known.yaml").write_text(ALL_KNOWN)
+    listed = ("--tally-profile", "quick", "--tally-expected-failures", "known.yaml")
+    backend = shlex.join([sys.executable, "-c", "import sys; sys.exit(3)"])
+    done = run(pytester, "-k", "test_own or pinned-orders", *listed, backend=backend)
+    done.assert_outcomes(passed=1, errors=4, deselected=70)
+
+
+DIES_ONCE = CRASHES_ON_EIGHT.replace("import json, sys", "import json, pathlib, sys").replace(
+    """if b'"num_blocks":"8"' in line.replace(b" ", b"") and b"PermuteX" not in line and b"Permute" in line:""",
+    """if b"Permute" in line and not pathlib.Path("died").exists():\n        pathlib.Path("died").touch()""",
+)
+
+
+@pytest.mark.parametrize("listed", [(), ("--tally-expected-failures", "known.yaml")])
+def test_a_loss_in_fuzzing_that_nothing_repeats_is_an_error(listed: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    (pytester.path / "known.yaml").write_text(ALL_KNOWN)
+    (pytester.path / "dies.py").write_text(DIES_ONCE.format(root=str(ROOT)))
+    done = run(pytester, f"{OPERATOR}?fuzz", *listed, backend=shlex.join([sys.executable, "dies.py"]))
+    assert (pytester.path / "died").exists()
+    done.assert_outcomes(errors=1)
+    assert "no check repeats it alone: a crash: it exited with status 5" in done.stdout.str()
+
+
+def test_paths_of_the_ini_file_are_relative_to_it(
+    pytester: pytest.Pytester, built_once: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.contract.suite_file.find_suite", lambda named, here: read_suite(Path(named)))
+    mine = os.path.relpath(built_once, pytester.path)
+    (pytester.path / "known.yaml").write_text(ALL_KNOWN.replace("UML", "No*UML"))
+    (pytester.path / "own.py").write_text(CRASHES_ON_EIGHT.format(root=str(ROOT)))
+    command = shlex.join([sys.executable, "own.py"])
+    ini = f"[pytest]\ntally_backend = {command}\ntally_suite = "
+    pytester.makeini(f"{ini}{mine}\n")
+    (pytester.path / "tests").mkdir()
+    monkeypatch.chdir(pytester.path / "tests")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
+    done.assert_outcomes(passed=2, errors=2)
+    done.stdout.fnmatch_lines(["tally backend: *own.py", "tally suite: * (*)"])
+    pytester.makeini(f"{ini}{mine}\ntally_expected_failures = known.yaml\n")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
+    assert "no check has this id: No*UML*" in done.stderr.str()
+    pytester.makeini(f"{ini}gone\n")
+    done = run(pytester, f"{OPERATOR}::pinned-orders", backend=None)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert str(pytester.path / "gone") in done.stderr.str()
+
+
+DIES_IN_ONE = """\
+import json, sys
+def line(id_, **said):
+    print(json.dumps({"jsonrpc": "2.0", "id": id_, **said}), flush=True)
+for text in sys.stdin:
+    asked = json.loads(text)
+    if "id" not in asked:
+        break
+    if asked["method"] == "tally.hello":
+        operators = ["UML_OS.Data.EncodeCursors_v1", "UML_OS.Data.SeededBlockPermute_v1"]
+        said = {"protocol": 1, "name": "one", "version": "1", "language": "Python", "wires": ["json"]}
+        line(asked["id"], result={**said, "operators": operators, "max_in_flight": 1})
+    elif "Encode" in asked["method"]:
+        sys.exit(5)
+    else:
+        line(asked["id"], result={})
+"""
+
+
+def test_an_operator_that_dies_does_not_end_the_asking_of_others(
+    pytester: pytest.Pytester, look_at: Callable[[Path], None]
+) -> None:
+    look_at(ROOT)
+    (pytester.path / "one.py").write_text(DIES_IN_ONE)
+    names = ("UML_OS.Data.EncodeCursors_v1", f"{OPERATOR}::pinned-orders")
+    done = run(pytester, "--tally-profile", "quick", *names, backend=shlex.join([sys.executable, "one.py"]))
+    assert done.parseoutcomes()["failed"] == 4
+    assert done.parseoutcomes()["errors"] > 20
