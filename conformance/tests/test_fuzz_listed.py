@@ -16,7 +16,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.file_example import Snapshots
-from conformance.trial.fuzz.file_listings import inputs_at_limits, leftovers, limits_in_words, losses
+from conformance.trial.fuzz.file_listings import LISTINGS, inputs_at_limits, leftovers, limits_in_words, losses
 from conformance.trial.fuzz.input_listings import is_version, large, near_versions, versions
 from conformance.trial.fuzz.near_bytes import item_in
 from conformance.trial.fuzz.refusals import competing, damaged_twice
@@ -132,6 +132,22 @@ def test_a_call_that_files_make_fail_is_asked_with_inputs_that_are_refused_anywh
     examples = list(competing(library.contracts[WRITE], codebook_of(library), bases, cases))
     # The name of what is there and the own root stay; the inputs that the files alone make fail are no others.
     assert [(one.before, one.after[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]
+
+
+def test_an_operator_of_files_is_asked_degenerate_inputs_in_its_own_root() -> None:
+    library = shipped_library()
+    read = "UML_OS.Checkpoint.ReadContainer_v1"
+    inputs = {"root": {"root": "a"}, "name": "c", "stage": "train", "expected": {"map": []}}
+    call = CallStep("read", read, inputs, ExpectedResult({}))
+    case = Case(f"{read}::fine::one", read, "fine", "", (), (), "quick", (THERE, call))
+    listed = [*LISTINGS[-1](library.contracts[read], codebook_of(library), [(case, Snapshots())])]
+    asked = [example.after[0].inputs for example in listed if isinstance(example.after[0], CallStep)]
+    assert {"", "c\n", " c", "c\0", "C"} <= {one["name"] for one in asked}
+    assert [one for one in asked if one["root"] != {"root": "a"}] == []
+    assert all(example.before == (THERE,) for example in listed)
+    # The inputs that depend on another step's answer are no start.
+    bound = replace(case, steps=(THERE, replace(call, inputs={**inputs, "name": {"from": "write.name"}})))
+    assert [*LISTINGS[-1](library.contracts[read], codebook_of(library), [(bound, Snapshots())])] == []
 
 
 def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:

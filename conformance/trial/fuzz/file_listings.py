@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.contract.types import Scalar, Struct
+from conformance.contract.types import Scalar, Struct, is_place
 from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads, written_out
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step, reshapes
 from conformance.trial.fuzz.file_example import (
@@ -23,9 +23,13 @@ from conformance.trial.fuzz.file_example import (
     is_left_open,
     places_asked,
 )
+from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.seed import InputLimits, InputPlaces, printed
+from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
+from conformance.vectors.compact import holds_recipe
 from conformance.vectors.exchange import AnyStep
-from conformance.vectors.leaf import is_root, spots
+from conformance.vectors.leaf import contains_value, is_placeholder, is_root, spots
 
 _MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
 
@@ -241,4 +245,44 @@ def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) ->
                     yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)
 
 
-LISTINGS: Final = (_with_leftovers, _reshaped, _at_limits)
+_MOST_DEGENERATE: Final = 240  # inputs of an operator
+_MOST_STARTS: Final = 2  # calls that they are made from
+_ANYWHERE: Final = "/"  # stands for a root while the inputs are native
+
+
+def _degenerate(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> Iterator[Example]:
+    """The smallest calls of an operator that succeed, with each degenerate value of every leaf, as they are asked of a
+    pure operator; a machine is asked them elsewhere."""
+    if contract.own_machine is not None or contract.machine is not None:
+        return
+    forms = codebook[contract.operator]
+    roots = dict.fromkeys(one.name for one in contract.inputs.fields if is_place(one.type))
+    plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
+    found: dict[str, tuple[Native, tuple[AnyStep, ...], CallStep, str]] = {}
+    for case, _ in sorted(bases, key=lambda base: len(repr(base[0].steps))):
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
+        for k, step in enumerate(steps):
+            if not isinstance(step, CallStep) or step.operator != contract.operator or not _is_whole(step, roots):
+                continue
+            if not isinstance(step.expected, ExpectedFailure):
+                native = forms.inputs.to_native({**step.inputs, **dict.fromkeys(roots, _ANYWHERE)})
+                own = {name: value for name, value in native.items() if name not in roots}
+                found.setdefault(printed(own), (own, steps[:k], step, case.id))
+                break
+    bounds = InputLimits(contract)
+    for native, before, step, id_ in list(found.values())[:_MOST_STARTS]:
+        looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
+        for own in islice(leaf_variants(plain, [native]), _MOST_DEGENERATE // _MOST_STARTS):
+            if bounds.side(own) is not None:
+                inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
+                inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
+                yield Example(before, (), (replace(step, inputs=inputs), *looks), id_)
+
+
+def _is_whole(step: CallStep, roots: Mapping[str, Any]) -> bool:
+    """Whether all inputs but the roots are written in the step, not taken from an answer or made by a recipe."""
+    own = {name: value for name, value in step.inputs.items() if name not in roots}
+    return not contains_value(own, is_placeholder) and not holds_recipe(own)
+
+
+LISTINGS: Final = (_with_leftovers, _reshaped, _at_limits, _degenerate)
