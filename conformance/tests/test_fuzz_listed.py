@@ -16,7 +16,8 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.file_example import Snapshots
-from conformance.trial.fuzz.file_listings import LISTINGS, inputs_at_limits, leftovers, limits_in_words, losses
+from conformance.trial.fuzz.file_listings import degenerate_inputs, inputs_at_limits, leftovers, limits_in_words, losses
+from conformance.trial.fuzz.files import keeps_files
 from conformance.trial.fuzz.input_listings import is_version, large, near_versions, versions
 from conformance.trial.fuzz.near_bytes import item_in
 from conformance.trial.fuzz.refusals import competing, damaged_twice
@@ -140,14 +141,15 @@ def test_an_operator_of_files_is_asked_degenerate_inputs_in_its_own_root() -> No
     inputs = {"root": {"root": "a"}, "name": "c", "stage": "train", "expected": {"map": []}}
     call = CallStep("read", read, inputs, ExpectedResult({}))
     case = Case(f"{read}::fine::one", read, "fine", "", (), (), "quick", (THERE, call))
-    listed = [*LISTINGS[-1](library.contracts[read], codebook_of(library), [(case, Snapshots())])]
+    listed = [*degenerate_inputs(library.contracts[read], codebook_of(library), [case])]
     asked = [example.after[0].inputs for example in listed if isinstance(example.after[0], CallStep)]
     assert {"", "c\n", " c", "c\0", "C"} <= {one["name"] for one in asked}
     assert [one for one in asked if one["root"] != {"root": "a"}] == []
     assert all(example.before == (THERE,) for example in listed)
+    assert keeps_files(library.contracts[read], [replace(case, steps=(call,))])  # there is no tree to edit
     # The inputs that depend on another step's answer are no start.
     bound = replace(case, steps=(THERE, replace(call, inputs={**inputs, "name": {"from": "write.name"}})))
-    assert [*LISTINGS[-1](library.contracts[read], codebook_of(library), [(bound, Snapshots())])] == []
+    assert [*degenerate_inputs(library.contracts[read], codebook_of(library), [bound])] == []
 
 
 def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:
