@@ -13,7 +13,7 @@ import pytest
 
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import codebook_of
-from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct
+from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.file_example import Snapshots
 from conformance.trial.fuzz.file_listings import degenerate_inputs, inputs_at_limits, leftovers, limits_in_words, losses
@@ -203,6 +203,18 @@ def test_a_long_list_of_floats_has_another_sum_in_another_order(name: str) -> No
     by_two = _added(items[::2], added) + _added(items[1::2], added)
     others = (_added(items[::-1], added), by_two, np.sum(np.array(items, name)), added(math.fsum(items)))
     assert _added(items, added) not in others
+
+
+@pytest.mark.parametrize(("name", "item", "low", "high"), [("uint8", 250, 0, 255), ("int16", 32_767, -32_768, 32_767)])
+def test_a_long_list_of_small_integers_stays_in_their_range(name: str, item: int, low: int, high: int) -> None:
+    (native,) = large(InputPlaces(Struct((Field("items", ListOf(Scalar(name))),))), [{"items": [item]}])
+    assert low <= min(native["items"]) < max(native["items"]) <= high
+    assert len({*native["items"]}) > 250
+
+
+def test_a_long_list_of_choices_has_only_choices() -> None:
+    (native,) = large(InputPlaces(Struct((Field("items", ListOf(Enum(("a", "b")))),))), [{"items": ["b"]}])
+    assert {*native["items"]} == {"b"}
 
 
 def _added(items: list[float], added: Any) -> Any:

@@ -15,6 +15,7 @@ from conformance.contract.source import ValuePath
 from conformance.contract.types import (
     FLOAT_BYTES,
     INTEGER_RANGES,
+    Enum,
     ListOf,
     MapOf,
     Scalar,
@@ -94,7 +95,7 @@ def _enlarged(place: Place) -> Iterator[Any]:
         case list() if place.value and type(place.value[0]) is float:
             yield from _many_floats(place.value[0], _dtype_inside(place.type))
         case list() if place.value and not isinstance(place.value[0], dict):
-            yield [_numbered(place.value[0], k) for k in range(_ITEMS)]
+            yield [_numbered(place.value[0], k, place.type) for k in range(_ITEMS)]
         case dict() if place.value and not isinstance(place.type, Struct):
             key = min(place.value)
             item, kind = place.value[key], _dtype_inside(place.type)
@@ -114,14 +115,21 @@ def _many_floats(item: float, dtype: str) -> Iterator[list[float]]:
     yield [-one if k % 2 else one for k, one in enumerate(some)]
 
 
-def _numbered(item: Any, number: int) -> Any:
-    """The item made different by a number, if it is a text or an integer; else the item itself."""
+def _numbered(item: Any, number: int, type_: Type) -> Any:
+    """The item of a list made different by a number, if it is a text or an integer; else the item itself.
+
+    If the type has fewer numbers than the list has items, they come again.
+    """
     match item:
         case bool():
             return item
         case int():
-            return item + number if item < 2**31 else item - number
-        case str():
+            found = item + number if item < 2**31 else item - number
+            if not isinstance(type_, ListOf) or not isinstance(type_.item, Scalar):
+                return found
+            low, high = INTEGER_RANGES[type_.item.name]
+            return found if low <= found <= high else low + found % (high - low + 1)
+        case str() if not isinstance(type_, ListOf) or not isinstance(type_.item, Enum):
             return f"{item}{number}"
     return item
 
