@@ -23,7 +23,7 @@ class IllTyped(Exception):
 
     def __init__(self, expected: str, found: Any, path: ValuePath = ()) -> None:
         self.expected, self.found, self.path = expected, found, path
-        super().__init__(expected)
+        super().__init__(expected, found, path)  # all of them, so that a child process can hand it over
 
     def inside(self, step: str | int) -> IllTyped:
         """The same error with a path from one level further out."""

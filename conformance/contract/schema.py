@@ -270,8 +270,8 @@ def _sentence(where: str, error: ValidationError) -> tuple[str, str]:
             hint = "write it" if isinstance(value, str) else "add an entry, or remove the key"
             return f"{where} is empty, but {wanted} is needed", example or hint
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            side = "least" if "inimum" in str(error.validator) else "most"
-            return f"{where} is {value}, but at {side} {wanted} is expected", f"write a number from {wanted}"
+            side, way = ("least", "more") if "inimum" in str(error.validator) else ("most", "less")
+            return f"{where} is {value}, but at {side} {wanted} is expected", f"write {wanted} or {way}"
         case "maxItems" | "maxProperties":
             return f"{where} has too many entries: {wanted} at most", "remove the others"
         case "uniqueItems":

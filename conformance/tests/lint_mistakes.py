@@ -277,6 +277,11 @@ TABLE = [
         "    hint: it is at spec/errors.yaml:2:3 already; give this one another code",
     ),
     (
+        "number-too-large", "spec/errors.yaml", "number: 1801", "number: 3001",
+        "spec/errors.yaml:2:38: C002 errors.0.number is 3001, but at most 2999 is expected\n"
+        "    hint: write 2999 or less",
+    ),
+    (
         "number-twice", "spec/errors.yaml", "errors:\n",
         "errors:\n- {code: OTHER, number: 1801, subsystem: runtime, severity: FATAL, message: A code.}\n",
         "spec/errors.yaml:3:3: C005 the number 1801 twice\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -206,3 +207,8 @@ def test_a_short_float_of_a_value_is_the_same_number_and_a_nan_keeps_its_payload
     width: int, bits: str, wide: str
 ) -> None:
     assert from_native(Float(width, bytes.fromhex(bits))) == {"float": wide}
+
+
+def test_what_is_wrong_with_a_value_can_be_handed_over_by_a_child_process() -> None:
+    wrong = IllTyped("a number", "x", ("items", 3))
+    assert str(pickle.loads(pickle.dumps(wrong))) == str(wrong)

@@ -177,6 +177,22 @@ def test_drawn_calls_are_distinct_unfrozen_and_as_many_as_wanted() -> None:
     assert calls == calls_for(forms, cases, 120)
 
 
+def test_a_guard_whose_record_tells_inputs_is_asked_degenerate_values_beside_its_mistake() -> None:
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["UML_OS.Data.NextBatch_v2"]
+    assert {"dataset_key", "data_replay_t"} <= {one.name for one in forms.contract.failure.fields}
+    calls = calls_for(forms, load_corpus(shipped.suite).cases[forms.contract.operator], 1)
+    smallest = {call.side: call.native for call in calls if call.why == OPENING}
+    for side in smallest.keys() - {ACCEPTED}:
+        alike = [call.native for call in calls if call.why == DEGENERATE and call.side == side]
+        changed = [_changed(smallest[side], native) for native in alike]
+        assert {"t"} in changed, side
+
+
+def _changed(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+    return {name for name in {*one, *other} if repr(one.get(name)) != repr(other.get(name))}
+
+
 def test_a_text_with_nul_lies_where_it_does_with_another_control_character() -> None:
     contract = codebook_of(shipped_library())["UML_OS.Error.Emit_v1"].contract
     context = {"t": 1, "rank": 0, "failure_operator": "a\0b", "replay_token": bytes(32), "diagnostics": {}}

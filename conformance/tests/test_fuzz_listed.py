@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import struct
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import codebook_of
-from conformance.contract.types import Field, Scalar, Struct
+from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.file_example import Snapshots
-from conformance.trial.fuzz.file_listings import inputs_at_limits, leftovers, limits_in_words, losses
-from conformance.trial.fuzz.input_listings import is_version, near_versions, versions
+from conformance.trial.fuzz.file_listings import degenerate_inputs, inputs_at_limits, leftovers, limits_in_words, losses
+from conformance.trial.fuzz.files import keeps_files
+from conformance.trial.fuzz.input_listings import is_version, large, near_versions, versions
 from conformance.trial.fuzz.near_bytes import item_in
 from conformance.trial.fuzz.refusals import competing, damaged_twice
-from conformance.trial.fuzz.seed import InputPlaces
+from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
 from conformance.vectors.damage import RESHAPES, retyped
+from conformance.vectors.place import Place, degenerates
 
 FILES = {"COMMITTED": 9, "wal/00000000000000000000.rec": 9, "objects/" + "ab" * 32: 1}
 
@@ -130,6 +135,23 @@ def test_a_call_that_files_make_fail_is_asked_with_inputs_that_are_refused_anywh
     assert [(one.before, one.after[0]) for one in examples] == [((THERE,), _case("", REFUSED, header="null").steps[0])]
 
 
+def test_an_operator_of_files_is_asked_degenerate_inputs_in_its_own_root() -> None:
+    library = shipped_library()
+    read = "UML_OS.Checkpoint.ReadContainer_v1"
+    inputs = {"root": {"root": "a"}, "name": "c", "stage": "train", "expected": {"map": []}}
+    call = CallStep("read", read, inputs, ExpectedResult({}))
+    case = Case(f"{read}::fine::one", read, "fine", "", (), (), "quick", (THERE, call))
+    listed = [*degenerate_inputs(library.contracts[read], codebook_of(library), [case])]
+    asked = [example.after[0].inputs for example in listed if isinstance(example.after[0], CallStep)]
+    assert {"", "c\n", " c", "c\0", "C"} <= {one["name"] for one in asked}
+    assert [one for one in asked if one["root"] != {"root": "a"}] == []
+    assert all(example.before == (THERE,) for example in listed)
+    assert keeps_files(library.contracts[read], [replace(case, steps=(call,))])  # there is no tree to edit
+    # The inputs that depend on another step's answer are no start.
+    bound = replace(case, steps=(THERE, replace(call, inputs={**inputs, "name": {"from": "write.name"}})))
+    assert [*degenerate_inputs(library.contracts[read], codebook_of(library), [bound])] == []
+
+
 def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:
     def damaged(k: int, reason: str) -> Case:
         edit = {"root": "a", "path": "c", "format": "container", "edit": f"manifest.field{k:02} changed"}
@@ -164,3 +186,49 @@ def test_files_are_damaged_twice_where_each_damage_alone_fails_in_another_way() 
     (example,) = damaged_twice(shipped_library().contracts[WRITE], named)
     assert example.edits == ((hash_of,), (sizes,))
     assert (example.before, example.after) == ((), cases[2].steps[1:])
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_a_long_list_of_floats_has_another_sum_in_another_order(name: str) -> None:
+    type_ = Struct((Field("items", ListOf(Scalar(name))), Field("by_key", MapOf(Scalar(name)))))
+    natives = list(large(InputPlaces(type_), [{"items": [3.0], "by_key": {"k": -2.0}}]))
+    same_sign, both_signs, in_map, _ = natives
+    assert {one < 0 for one in same_sign["items"]} == {False}
+    assert {one < 0 for one in in_map["by_key"].values()} == {True}
+    added = np.dtype(name).type
+    for items in (same_sign["items"], both_signs["items"], [*in_map["by_key"].values()]):
+        assert all(float(added(item)) == item for item in items)
+        assert len({*items}) > 4_000
+    items = both_signs["items"]
+    by_two = _added(items[::2], added) + _added(items[1::2], added)
+    others = (_added(items[::-1], added), by_two, np.sum(np.array(items, name)), added(math.fsum(items)))
+    assert _added(items, added) not in others
+
+
+@pytest.mark.parametrize(("name", "item", "low", "high"), [("uint8", 250, 0, 255), ("int16", 32_767, -32_768, 32_767)])
+def test_a_long_list_of_small_integers_stays_in_their_range(name: str, item: int, low: int, high: int) -> None:
+    (native,) = large(InputPlaces(Struct((Field("items", ListOf(Scalar(name))),))), [{"items": [item]}])
+    assert low <= min(native["items"]) < max(native["items"]) <= high
+    assert len({*native["items"]}) > 250
+
+
+def test_a_long_list_of_choices_has_only_choices() -> None:
+    (native,) = large(InputPlaces(Struct((Field("items", ListOf(Enum(("a", "b")))),))), [{"items": ["b"]}])
+    assert {*native["items"]} == {"b"}
+
+
+def _added(items: list[float], added: Any) -> Any:
+    found = added(0)
+    for item in items:
+        found = found + added(item)
+    return found
+
+
+def test_floats_that_a_smaller_float_rounds_and_a_nan_with_a_payload_are_degenerate() -> None:
+    found = list(degenerates(Place(("x",), "x", Scalar("float64"), 1.5)))
+    narrowed = {one: float(np.float32(one)) for one in found if abs(one) < 2.0**127}
+    assert any(0 < abs(to) < 2.0**-126 for to in narrowed.values())
+    assert any(abs(one - to) * 2.0**24 == 1.0 for one, to in narrowed.items())
+    payloads = [struct.pack(">d", one).hex() for one in found if one != one]
+    assert payloads == ["7ff8000000000000", "fff8002460000000"]
+    assert len({printed(one) for one in found}) == len(found)

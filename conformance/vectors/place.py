@@ -8,6 +8,7 @@ the value at a place, so that the rest of the value stays valid.
 
 from __future__ import annotations
 
+import struct
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -161,6 +162,13 @@ _FLOATS: Final[Mapping[str, tuple[float, float, float]]] = {  # least subnormal,
 }
 
 
+_NARROWED: Final[Mapping[str, tuple[float, float]]] = {  # for a float of half the bits: subnormal, and half way
+    "float32": (2.0**-20, 1.0 + 2.0**-11),
+    "float64": (2.0**-130, 1.0 + 2.0**-24),
+}
+_PAYLOAD: Final = struct.unpack(">d", bytes.fromhex("fff8002460000000"))[0]  # a NaN, with a payload in 32 bits too
+
+
 def degenerates(place: Place) -> Iterator[Any]:
     """The distinct degenerate values for a place, without its own value; ABSENT is one if it may be left out."""
     seen = {_identity(place.value)}
@@ -203,7 +211,12 @@ def empty_value(type_: Type) -> Any:
 def _identity(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    return repr(value)
+    return float_text(value) if type(value) is float else repr(value)
+
+
+def float_text(value: float) -> str:
+    """A float as a text that no other float has: a NaN has its bits beside it."""
+    return f"nan {struct.pack('>d', value).hex()}" if value != value else repr(value)
 
 
 def _values(type_: Type, value: Any) -> Iterator[Any]:
@@ -239,7 +252,7 @@ def texts(value: str) -> Iterator[str]:
     yield from ("", "a", "\0", value + "\0", _MARK + value, value.swapcase(), value.translate(_DIGITS))
     yield unicodedata.normalize("NFD", value)
     yield from (value + _COMPOSED, value + _DECOMPOSED, value + _ASTRAL, value + _HALFWIDTH)
-    yield from (value[:-1], value[:-1] + "~", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
+    yield from (value[:-1], value[:-1] + "~", " ", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
     yield from _INHERITED
 
 
@@ -255,10 +268,12 @@ def integers(low: int, high: int, value: int) -> Iterator[int]:
 
 
 def floats(name: str) -> Iterator[float]:
-    """Both zeros, subnormals and their neighbours, the largest number, both infinities, and NaN."""
+    """Both zeros, subnormals and their neighbours, the largest number, both infinities, NaN, what fewer bits round."""
     subnormal, normal, largest = _FLOATS[name]
     yield from (0.0, -0.0, subnormal, -subnormal, normal - subnormal, normal, largest, -largest)
     yield from (float("inf"), float("-inf"), float("nan"), 1.0, -1.0)
+    if name in _NARROWED:
+        yield from (*_NARROWED[name], _PAYLOAD)
 
 
 def _byte_strings(value: bytes) -> Iterator[bytes]:

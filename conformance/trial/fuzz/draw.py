@@ -39,6 +39,8 @@ _TRIES: Final = 10  # candidates for one call
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a generated input, if there is a generator
 _AS_GENERATED: Final = 0.6  # share of the generated inputs that are asked unchanged
 _MOST_DEGENERATE: Final = 600  # calls
+_MOST_RECORDS: Final = 100  # for each guard
+_PLAIN_RECORD: Final = 2  # fields of a failure record: the code and the operator
 _MOST_RELATED: Final = 150
 _MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
 _MOST_MOVED: Final = 40
@@ -67,7 +69,8 @@ def drawn_calls(
     No drawn call is a frozen call. There are fewer than `wanted` if no more are found.
     """
     hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
-    calls = [*hand.opening(), *hand.degenerate(), *hand.related(), *hand.neighbours(), *hand.versions()]
+    calls = [*hand.opening(), *hand.degenerate(), *hand.refused_degenerate()]
+    calls += [*hand.related(), *hand.neighbours(), *hand.versions()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
 
@@ -100,6 +103,17 @@ class _CallDrawer:
         natives = leaf_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
+
+    def refused_degenerate(self) -> Iterator[DrawnCall]:
+        """Degenerate values in the smallest example of every guard, which refuses them too: what a failure record says
+        of the inputs must be right as well. Only if the record says more than the code and the operator."""
+        if len(self.contract.failure.fields) <= _PLAIN_RECORD:
+            return
+        for side, natives in self.seeds.by_side.items():
+            if side != ACCEPTED:
+                varied = leaf_variants(self.words.inside, natives[:1])
+                calls = (self.call(native, DEGENERATE) for native in varied)
+                yield from islice((call for call in calls if call is not None and call.side == side), _MOST_RECORDS)
 
     def related(self) -> Iterator[DrawnCall]:
         """Large numbers at two leaves that a guard compares, or at three leaves if no guard refuses them."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.contract.types import Scalar, Struct
+from conformance.contract.types import Scalar, Struct, is_place
 from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads, written_out
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step, reshapes
 from conformance.trial.fuzz.file_example import (
@@ -23,9 +23,13 @@ from conformance.trial.fuzz.file_example import (
     is_left_open,
     places_asked,
 )
+from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.seed import InputLimits, InputPlaces, printed
+from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
-from conformance.vectors.exchange import AnyStep
-from conformance.vectors.leaf import is_root, spots
+from conformance.vectors.compact import holds_recipe
+from conformance.vectors.exchange import AnyStep, restarts
+from conformance.vectors.leaf import contains_value, is_placeholder, is_root, spots
 
 _MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
 
@@ -239,6 +243,59 @@ def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) ->
                 looks = tuple(one for one in steps[k:] if isinstance(one, TreeStep))
                 for inputs in inputs_at_limits(codebook[step.operator].contract.inputs, step.inputs):
                     yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)
+
+
+_MOST_DEGENERATE: Final = 240  # inputs of an operator
+_MOST_STARTS: Final = 2  # calls that they are made from
+_ANYWHERE: Final = "/"  # for a root while the inputs are native
+
+
+def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Case]) -> Iterator[Example]:
+    """The smallest calls of an operator that succeed, with each degenerate value of every leaf, as they are asked of a
+    pure operator; a machine is asked them elsewhere."""
+    forms, bounds = codebook[contract.operator], InputLimits(contract)
+    roots = _roots_of(contract)
+    plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
+    found: dict[str, tuple[Native, tuple[AnyStep, ...], CallStep, str]] = {}
+    for before, step, id_ in whole_calls(contract, cases):
+        native = forms.inputs.to_native({**step.inputs, **dict.fromkeys(roots, _ANYWHERE)})
+        own = {name: value for name, value in native.items() if name not in roots}
+        found.setdefault(printed(own), (own, before, step, id_))
+    for native, before, step, id_ in list(found.values())[:_MOST_STARTS]:
+        looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
+        for own in islice(leaf_variants(plain, [native]), _MOST_DEGENERATE // _MOST_STARTS):
+            if bounds.side(own) is not None:
+                inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
+                inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
+                yield Example(before, (), (replace(step, inputs=inputs), *looks), id_)
+
+
+def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tuple[AnyStep, ...], CallStep, str]]:
+    """The first call of each case of an operator of files: the steps before it, and the case.
+
+    It succeeds, and all of its inputs but the roots are written in it, not taken from an answer or made by a recipe.
+    """
+    if contract.own_machine is not None or contract.machine is not None or contract.purity != "io":
+        return
+    roots = _roots_of(contract)
+    quick = (case for case in cases if case.profile == "quick")
+    for case in sorted(quick, key=lambda one: (len(repr(one.steps)), one.id)):
+        steps = with_harness_reads(case.steps, contract.fuzz_decode)
+        first = next((k for k, step in enumerate(steps) if isinstance(step, CallStep)), None)
+        step = None if first is None else steps[first]
+        if not isinstance(step, CallStep) or step.operator != contract.operator or restarts(steps):
+            continue
+        if _is_whole(step, roots) and not isinstance(step.expected, ExpectedFailure):
+            yield steps[:first], step, case.id
+
+
+def _roots_of(contract: Contract) -> dict[str, None]:
+    return dict.fromkeys(one.name for one in contract.inputs.fields if is_place(one.type))
+
+
+def _is_whole(step: CallStep, roots: Mapping[str, None]) -> bool:
+    own = {name: value for name, value in step.inputs.items() if name not in roots}
+    return not contains_value(own, is_placeholder) and not holds_recipe(own)
 
 
 LISTINGS: Final = (_with_leftovers, _reshaped, _at_limits)

@@ -30,7 +30,7 @@ from conformance.trial.check import (
 from conformance.trial.client import Client, Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
-from conformance.trial.fuzz.file_listings import LISTINGS, files_of_other_calls
+from conformance.trial.fuzz.file_listings import LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
 from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, wrong_answer
 from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused, renamed
@@ -57,9 +57,9 @@ def files_check(contract: Contract) -> Check:
 
 
 def keeps_files(contract: Contract, cases: Sequence[Case]) -> bool:
-    """Whether the operator or machine works on files, and some case has a tree to edit."""
+    """Whether the operator or machine works on files, and some case has a tree to edit or a call to vary."""
     own = contract.own_machine is not None or (contract.purity == "io" and contract.machine is None)
-    return own and bool(_bases(cases))
+    return own and (bool(_bases(cases)) or any(True for _ in whole_calls(contract, cases)))
 
 
 def fuzz_files(
@@ -88,6 +88,7 @@ def fuzz_files(
     reading = ReferenceProbe(reference)
     listings = (
         *(listing(contract, codebook, bases) for listing in LISTINGS),
+        degenerate_inputs(contract, codebook, cases),
         competing(contract, codebook, bases, cases),
         damaged_twice(contract, cases),
         files_of_other_calls(contract, codebook, bases, cases),
@@ -96,6 +97,8 @@ def fuzz_files(
         files_read_together(contract, codebook, bases, reading),
     )
     search.try_all((listed, None) for listed in chain(*listings))
+    if not bases and search.found is None:
+        return Result(search.check, Verdict.PASS), search.record()  # no tree to edit
     for outside in escaping_paths(contract, bases):
         if search.found is None and is_refused(reference.walk(outside.steps)):
             search.try_one(outside)

@@ -26,7 +26,17 @@ from conformance.trial.fuzz.program import (
     trace_lines,
 )
 from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
-from conformance.trial.fuzz.program_listings import degenerate, emptied_programs, ended, nothing_asked, opening, rounds
+from conformance.trial.fuzz.program_listings import (
+    degenerate,
+    emptied_programs,
+    ended,
+    grown,
+    nothing_asked,
+    opening,
+    refused_later,
+    repeated,
+    rounds,
+)
 from conformance.trial.fuzz.shrink import in_steps, smallest_example
 from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep, Step
 from conformance.vectors.contradiction import contradiction
@@ -57,7 +67,7 @@ def fuzz_machine(
     The same seed gives the same calls; without one the machine's name is the seed.
     """
     search = MachineSearch(contract, pool_of(contract, cases, codebook), codebook, backend, reference, trusted)
-    listings = (opening, degenerate, emptied_programs, rounds, nothing_asked)
+    listings = (opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, repeated, grown)
     for program in ended(search.pool):
         search.try_one(program, alone=True)
     search.try_near_handles(traces_of_every_operation(search.methods, cases))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from random import Random
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ _LUCKY: Final = 7 / 8  # of the turns are to succeed
 _AGAIN: Final = 2 / 3  # of the turns use a closed handle if none is open
 _HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["not given"]
 _CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
+_COMPARED: Final = 8  # first handles, and inputs of an operation on each
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
 
@@ -54,7 +56,7 @@ class Pool:
     answered: dict[str, frozenset[str]] = field(default_factory=dict)  # printed seeds of frozen calls that succeed
     inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
     words: dict[str, Vocabulary] = field(default_factory=dict)
-
+    plain: tuple[ProgramCall, State] | None = None  # opens a handle, and the state that it leaves
     reached: dict[tuple[str, int, str], tuple[ProgramCall, CallEffect]] = field(default_factory=dict)
 
     def reach(self, turn: ProgramCall, state: State | None) -> CallEffect:
@@ -104,11 +106,23 @@ def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Po
             pool.words[operator] = vocabulary_of(
                 replace(forms.contract, inputs=plain), [seed.native for seed in pool.seeds[operator]]
             )
-    _, fresh = next(opening_turns(pool), (None, None))
+    pool.plain = _most_welcoming(pool)
+    fresh = None if pool.plain is None else pool.plain[1]
     for operator, some in pool.seeds.items():
         pool.good[operator] = tuple(seed for seed in some if _is_good(pool, operator, seed, fresh)) or some
     pool.refusing = tuple(_refusing(quick, codebook, methods))
     return pool
+
+
+def _most_welcoming(pool: Pool) -> tuple[ProgramCall, State] | None:
+    """The turn, of the first few that open a handle, whose handle lets the most inputs through."""
+
+    def accepted(opened: tuple[ProgramCall, State]) -> int:
+        some = ((name, seed) for name in {*pool.taking} for seed in pool.seeds[name][:_COMPARED])
+        turns = (ProgramCall(name, seed.native, seed.roots, 0) for name, seed in some)
+        return sum(pool.reach(turn, opened[1]).side in (SUCCEEDS, UNSURE) for turn in turns)
+
+    return max(islice(opening_turns(pool), _COMPARED), key=accepted, default=None)
 
 
 def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str]) -> Iterator[Program]:

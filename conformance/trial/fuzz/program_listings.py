@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
+from conformance.contract.engine import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
-from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.input_listings import large, leaf_variants
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
 from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, opening_turns, reading, within
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 
 _MOST_LISTED: Final = 60  # degenerate inputs of an operation
+_REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
 _MOST_EMPTIED: Final = 20  # leaves of one operation
@@ -32,7 +34,7 @@ def opening(pool: Pool) -> Iterator[Program]:
 
 
 def _sides(pool: Pool) -> Iterator[Program]:
-    first = next(opening_turns(pool), None)
+    first = pool.plain
     seen: set[tuple[str, str]] = set()
     for operator, seeds in pool.seeds.items():
         if not method_of(pool.codebook, operator).takes:
@@ -58,15 +60,123 @@ def _is_new(pool: Pool, turn: ProgramCall, state: State | None, seen: set[tuple[
 
 def degenerate(pool: Pool) -> Iterator[Program]:
     """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
-    given = next((turn for turn, _ in opening_turns(pool)), None)
+    handles = _handles(pool)
     for operator in pool.inputs:
         opens = not method_of(pool.codebook, operator).takes
         asked = _degenerate(pool, operator, None if opens else 0, _MOST_LISTED)
         if opens:
             yield from ((turn, *reading(pool, [0])) for turn in asked)
-        elif given is not None:
-            while some := tuple(islice(asked, LONGEST)):
-                yield (given, *some, *reading(pool, [0]))
+        else:
+            yield from _on_handles(pool, asked, handles)
+
+
+def grown(pool: Pool) -> Iterator[Program]:
+    """For every leaf that can be long, a call with the leaf grown that some handle lets through; it is read after."""
+    handles = _handles(pool)
+    for operator in pool.inputs:
+        takes = method_of(pool.codebook, operator).takes
+        for seed in fullest_inputs(pool, operator)[:1]:
+            for native in large(pool.words[operator].inside, [seed.native]):
+                turn = ProgramCall(operator, native, seed.roots, 0 if takes else None)
+                if not is_judged(pool, turn) or not within(pool, turn):
+                    continue
+                given = next((one for one, state in handles if _passes(pool, turn, state)), None)
+                if not takes and _passes(pool, turn, None):
+                    yield (turn, *reading(pool, [0]))
+                elif takes and given is not None:
+                    yield (given, turn, *reading(pool, [0]))
+
+
+def repeated(pool: Pool) -> Iterator[Program]:
+    """For every operation that closes no handle, the same call again and again, as often as some handle allows.
+
+    This finds backends that are wrong from the fifth or the tenth call of a handle on.
+    """
+    handles = _handles(pool)
+    for operator in (name for name in pool.seeds if method_of(pool.codebook, name).takes):
+        if not pool.model.closes(operator) and handles:
+            seed = fullest_inputs(pool, operator)[0]
+            turn = ProgramCall(operator, seed.native, seed.roots, 0)
+            times, given = max(
+                ((_times(pool, turn, state), given) for given, state in handles), key=lambda pair: pair[0]
+            )
+            yield (given, *[turn] * times, *reading(pool, [0]))
+
+
+def refused_later(pool: Pool) -> Iterator[Program]:
+    """For every two calls: the first again and again until the state refuses the second, which it let through before.
+
+    The second is asked there, the handle is read, and the first is asked once more. This finds backends that do a part
+    of a call and then refuse it.
+    """
+    if pool.plain is None:
+        return
+    (given, fresh), look = pool.plain, (*reading(pool, [0]),)
+    names = [name for name in pool.seeds if _is_asked(pool, name)]
+    turns = [ProgramCall(name, one.native, one.roots, 0) for name in names for one in pool.good[name][:_MOST_SEEDS]]
+    for turn in turns:
+        left = [other for other in turns if _passes(pool, other, fresh)]
+        state: State | None = fresh
+        for count in range(1, _REPEATED + 1):
+            if not _passes(pool, turn, state):
+                break
+            state = _after(pool, turn, state)
+            for other in [one for one in left if not _passes(pool, one, state)]:
+                left.remove(other)
+                yield (given, *[turn] * count, other, *look, turn, *look)
+
+
+def _times(pool: Pool, turn: ProgramCall, state: State | None) -> int:
+    """How often a handle lets a turn through, up to the number that is asked."""
+    for k in range(_REPEATED):
+        if not _passes(pool, turn, state):
+            return k
+        state = _after(pool, turn, state)
+    return _REPEATED
+
+
+def _handles(pool: Pool) -> list[tuple[ProgramCall, State]]:
+    """Turns that open a handle, each with the state that it leaves: the plain one, then others with degenerate inputs.
+
+    With its largest number as a limit, a handle lets through what the plain one refuses.
+    """
+    found = [] if pool.plain is None else [pool.plain]
+    for operator in dict.fromkeys(pool.opening):
+        if operator in pool.inputs:
+            for turn in _degenerate(pool, operator, None, _MOST_LISTED):
+                reached = pool.reach(turn, None)
+                if reached.side == SUCCEEDS and reached.after is not None:
+                    found.append((turn, reached.after))
+    return found
+
+
+def _on_handles(
+    pool: Pool, turns: Iterator[ProgramCall], handles: Sequence[tuple[ProgramCall, State]]
+) -> Iterator[Program]:
+    """Programs with these turns in their order, each on a handle that lets it through if there is one."""
+    program: list[ProgramCall] = []
+    state: State | None = None
+    for turn in turns:
+        other = next((one for one in handles if _passes(pool, turn, one[1])), None)
+        if program and (len(program) > LONGEST or (other is not None and not _passes(pool, turn, state))):
+            yield (*program, *reading(pool, [0]))
+            program = []
+        if not program and handles:
+            given, state = other or handles[0]
+            program = [given]
+        if program:
+            program.append(turn)
+            state = _after(pool, turn, state) if _passes(pool, turn, state) else state
+    if program:
+        yield (*program, *reading(pool, [0]))
+
+
+def _passes(pool: Pool, turn: ProgramCall, state: State | None) -> bool:
+    """Whether a turn goes through in a state; not if the expression engine cannot hold the state."""
+    try:
+        return pool.reach(turn, state).side in (SUCCEEDS, UNSURE)
+    except Unjudgeable:
+        return False
 
 
 def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Iterator[ProgramCall]:
@@ -102,9 +212,9 @@ def emptied_programs(pool: Pool) -> Iterator[Program]:
 
     This finds backends that take a zero for "not given".
     """
-    given = next((turn for turn, _ in opening_turns(pool)), None)
-    if given is None:
+    if pool.plain is None:
         return
+    given, _ = pool.plain
     look = (*reading(pool, [0]),)
     for operator in (name for name in pool.inputs if method_of(pool.codebook, name).takes):
         for full, bare in list(_full_and_bare(pool, operator))[:_MOST_EMPTIED]:
@@ -231,7 +341,7 @@ def _possible(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> 
     return {name: turn for name, turn in found if turn is not None}
 
 
-def _after(pool: Pool, turn: ProgramCall, state: State) -> State:
+def _after(pool: Pool, turn: ProgramCall, state: State | None) -> State:
     return pool.reach(turn, state).after or {}
 
 

@@ -21,7 +21,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.leaf import contains_value, is_reference
-from conformance.vectors.place import Place, first_of_each, places
+from conformance.vectors.place import Place, first_of_each, float_text, places
 
 _LITERAL: Final = re.compile(r"(?<![\w.\"'])(\d+)u?\b")
 _TEXT: Final = re.compile(r"[\"']([^\"']*)[\"']")
@@ -207,7 +207,7 @@ class InputLimits:
 
     def _once(self, question: str, ask: Callable[[], int]) -> int:
         if _NAN.search(question):
-            return ask()  # all NaNs are printed alike, but a guard may tell them apart by their bits
+            return ask()  # in a map of pairs all NaNs are printed alike, but a guard may tell them apart by their bits
         digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[:_SHORT]
         if digest not in self._asked:
             known = self._earlier.get(digest)
@@ -253,7 +253,7 @@ def printed(value: Any) -> str:
         return "[" + ", ".join([repr(one) if type(one) in _PLAIN else printed(one) for one in value]) + "]"
     if kind is np.ndarray:
         return f"{_printed_dtype(value.dtype)}{value.shape}{value.tobytes()!r}"
-    return repr(value)
+    return float_text(value) if kind is float else repr(value)
 
 
 @cache
