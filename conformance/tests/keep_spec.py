@@ -142,6 +142,8 @@ asked = 0
 
 def led_out(root, name):
     """Whether a path leads out of the root, for those that mind it."""
+    if "\\0" in name:
+        return False  # no path can have it
     path, root = os.path.join(root, name), os.path.realpath(root)
     if "minds-all" in sins:
         return not os.path.realpath(path).startswith(root + "/")
