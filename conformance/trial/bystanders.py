@@ -31,7 +31,6 @@ _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
-_Stamp = tuple[int, int, int, int, int]
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
@@ -107,9 +106,8 @@ class PlacedBystanders:
 
     names: Names
     own: Paths  # of this walk alone: no bystander may take a path that the walk itself creates
-    last: str  # the name of the last call of the walk
     known: dict[tuple[str, str], Content] = field(default_factory=dict)  # by root and path: the content of a bystander
-    stamps: dict[tuple[str, str], _Stamp] = field(default_factory=dict)  # the stamp of each
+    modes: dict[tuple[str, str], int] = field(default_factory=dict)  # the mode of each
     folders: set[tuple[str, str]] = field(default_factory=set)  # that were made for bystanders
     harmed: tuple[str, str, str, str] | None = None
     strayed: tuple[str, str, str, str] | None = None  # the first thing that a call left beside a root
@@ -119,7 +117,7 @@ class PlacedBystanders:
         """Put bystanders beside every path that exists or may be made; changes by the harness are no harm."""
         if self._edits != stage.edits:
             self._edits = stage.edits
-            self._look_again(stage, whole=True)
+            self._look_again(stage)
         if self.names.contract.owns(step.operator):
             for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.names.paths.keys():
                 self._place(root, str(stage.roots.path(root)))
@@ -128,30 +126,25 @@ class PlacedBystanders:
         """Note the first bystander that a call changed, and the first thing that it left outside its root."""
         if self.strayed is None:
             self.strayed = next(_left_beside(stage, step), None)
-        for root, path, was, now in self._look_again(stage, whole=step.name == self.last):
+        for root, path, was, now in self._look_again(stage):
             if self.harmed is None and not is_matched(path, self.names.contract.bystanders.owned):
                 self.harmed = (step.name, f"{root}/{path}", was, now)
 
-    def _look_again(self, stage: ConversationContext, whole: bool) -> list[tuple[str, str, str, str]]:
-        """The bystanders that changed: root, path, old and new content or mode. The new state becomes the known one.
-
-        With `whole`, every file is read, because a write through a memory mapping may leave the time stamps unchanged.
-        """
+    def _look_again(self, stage: ConversationContext) -> list[tuple[str, str, str, str]]:
+        """The bystanders that changed: root, path, old and new content or mode. The new state becomes the known one."""
         changed = []
         tops = {root: str(stage.roots.path(root)) for root in dict.fromkeys(root for root, _ in self.known)}
+        # Every file is read, because a write through a memory mapping may leave the time stamps unchanged.
         for (root, path), was in list(self.known.items()):
-            place, earlier = f"{tops[root]}/{path}", self.stamps[root, path]
-            stamp = self.stamps[root, path] = _stamp(place)
-            if stamp == earlier and not whole and not isinstance(was, dict):
-                continue
-            now = content_at(place)
+            place, earlier = f"{tops[root]}/{path}", self.modes[root, path]
+            now, self.modes[root, path] = content_at(place), _mode(place)
             if now != was:
                 self.known[root, path] = now
                 if now == ABSENT:
                     del self.known[root, path]
                 changed.append((root, path, shown_content(was), shown_content(now)))
-            elif stamp[0] != earlier[0]:
-                changed.append((root, path, f"mode {earlier[0]:04o}", f"mode {stamp[0]:04o}"))
+            elif (mode := self.modes[root, path]) != earlier:
+                changed.append((root, path, f"mode {earlier:04o}", f"mode {mode:04o}"))
         return changed
 
     def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +175,7 @@ class PlacedBystanders:
                     break
                 original = content_at(f"{root}/{path}") if original is None else original
                 if (put := _put_bystander(root, path, original, other)) is not None:
-                    self.known[name, other], self.stamps[name, other] = put, _stamp(f"{root}/{other}")
+                    self.known[name, other], self.modes[name, other] = put, _mode(f"{root}/{other}")
                     room -= 1
 
     def _folder(self, name: str, root: str, path: str) -> bool:
@@ -218,17 +211,13 @@ def _put_bystander(root: str, path: str, original: Content, other: str) -> Conte
         return None
 
 
-def _stamp(path: str) -> _Stamp:
-    """The mode of a file or folder, its size and times, and which file it is; zeros for no file.
-
-    The mode is 0 for links, because a hard link may lead to an own file.
-    """
+def _mode(path: str) -> int:
+    """The mode of a file or folder; 0 for no file and for links, because a hard link may lead to an own file."""
     try:
-        found = os.lstat(path)
+        mode = os.lstat(path).st_mode
     except OSError:
-        return 0, 0, 0, 0, 0
-    mode = 0 if stat.S_ISLNK(found.st_mode) or path.endswith(_HARD) else stat.S_IMODE(found.st_mode)
-    return mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+        return 0
+    return 0 if stat.S_ISLNK(mode) or path.endswith(_HARD) else stat.S_IMODE(mode)
 
 
 def is_matched(path: str, patterns: Mapping[str, str]) -> bool:
@@ -311,14 +300,13 @@ class AmongBystanders:
         placed = 0
         places: dict[str, Path] = {}
         for steps, before, own in zip(traces, alone, walked, strict=True):
-            last = next((step.name for step in reversed(steps) if isinstance(step, CallStep)), "")
-            crowd = PlacedBystanders(names, own, last)
+            crowd = PlacedBystanders(names, own)
             held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd, places=places)
             placed += len(crowd.known)
             if (wrong := self._wrong(check, steps, before, held, crowd)) is not None:
                 if wrong.message not in (ANSWER, LEFT):
                     return wrong
-                crowd = PlacedBystanders(names, own, last)
+                crowd = PlacedBystanders(names, own)
                 held = yield from exchanges(steps, self.codebook, self.dialect, watch=crowd)
                 again = self._wrong(check, steps, before, held, crowd)
                 return replace(wrong, message=REUSED) if again is None else again
