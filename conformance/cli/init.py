@@ -46,14 +46,14 @@ def require_new(files: Iterable[Path], hint: str = "name a new folder") -> None:
 
 
 def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
-    """Write whole files and their folders, and print their paths below `root`; raises CommandError."""
+    """Write whole files and their folders, and print their paths from `root` or from here; raises CommandError."""
     from conformance.vectors.jsontext import write_whole
 
     for file, text in texts.items():
         with writing(str(file), "make the folder writable, or name another"):
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, text)
-        say(f"wrote {file if root is None else file.relative_to(root)}")
+        say(f"wrote {os.path.relpath(file, root)}")
 
 
 def repository_of(suite: Path) -> Path:

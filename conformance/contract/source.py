@@ -174,6 +174,14 @@ def _parsed(text: str, name: str) -> Source:
     return Source(name, value, builder.values, builder.keys, text)
 
 
+def _no_value(key: str) -> tuple[str, str]:
+    """The message and the fix for a key without a value, which may be the second half of a type with a comma."""
+    if key.endswith(">"):
+        hint = f'put a type that has a comma in quotes, as in "map<string, {key}"'
+        return f"no colon and no value after `{key}`", hint
+    return "a key without a value", 'write the value, or "" for empty text, [] for an empty list, {} for an empty map'
+
+
 def _end_of(text: str, name: str) -> Position:
     """The position after a text that starts a file."""
     return Position(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
@@ -216,18 +224,17 @@ class _Builder:
             raise _malformed(position, f"more than {MAX_VALUES} values in one file", "spread them over several files")
         self.values[path] = position
         if isinstance(event, yaml.ScalarEvent):
-            return self.scalar(event, position)
+            return self.scalar(event, position, path)
         if isinstance(event, yaml.SequenceStartEvent):
             return self.sequence(events, path)
         return self.mapping(events, path)
 
-    def scalar(self, event: Any, position: Position) -> Any:
+    def scalar(self, event: Any, position: Position, path: ValuePath) -> Any:
         text: str = event.value
         if event.style:
             return text
         if text == "":
-            hint = 'write the value, or "" for empty text, [] for an empty list, {} for an empty map'
-            raise _malformed(position, "a key without a value", hint)
+            raise _malformed(position, *_no_value(str(path[-1]) if path else ""))
         if text == "<<":
             raise _malformed(position, "merge keys are refused", "write the value out")
         if text in ("true", "false"):

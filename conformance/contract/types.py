@@ -246,6 +246,9 @@ def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) ->
     if (match := _TENSOR.match(text)) and match[1] in TENSOR_DTYPES:
         return Tensor(match[1])
     later = source.value.get("types", {}) if path[0] == "types" else {}
+    if text in ("struct", "enum") or text.startswith("{"):
+        message = "a struct or enum inside another type has a name"
+        raise _unknown(source, path, message, "declare it in types.yaml, and write its name here: list<NAME>")
     if text in later:
         raise _unknown(source, path, f"the type {text!r} is not yet known", "a type names only types above it")
     hint = type_meant(text, [*sorted(SCALARS), *PLACES, "value", "tensor", "enum", "struct", *named]) or (

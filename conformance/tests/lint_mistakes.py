@@ -132,6 +132,16 @@ TABLE = [
         "    hint: did you mean pure?",
     ),
     (
+        "map-without-quotes", C, "value: {type: uint64}", "value: {type: map<string, uint64>}",
+        "C:11:36: C001 no colon and no value after `uint64>`\n"
+        "    hint: put a type that has a comma in quotes, as in \"map<string, uint64>\"",
+    ),
+    (
+        "struct-inside-a-list", C, "value: {type: uint64}", "value: {type: list<struct>}",
+        "C:11:17: C003 a struct or enum inside another type has a name\n"
+        "    hint: declare it in types.yaml, and write its name here: list<NAME>",
+    ),
+    (
         "key-without-a-value", C, "ordering: {}", "ordering:",
         "C:21:10: C001 a key without a value\n"
         "    hint: write the value, or \"\" for empty text, [] for an empty list, {} for an empty map",

@@ -49,6 +49,13 @@ def tried(identity: str, folder: Path) -> CrashReport:
     return try_workload(workload, codebook, CrashOptions(command, states=ALL, sweeps=("order",)))
 
 
+def test_every_mistake_can_be_made() -> None:
+    for identity, mistake in MISTAKES.items():
+        for patch in mistake.get("patches") or [mistake["patch"]]:
+            source = (ROOT / "impl" / "reference" / patch["file"]).read_text("utf-8")
+            assert source.count(patch["find"]) == 1, identity
+
+
 @pytest.mark.parametrize("identity", TRIED)
 def test_a_mistake_of_the_reference_leaves_its_level(identity: str, tool: Callable[[str], str], tmp_path: Path) -> None:
     tool("strace")
