@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from impl.reference.pipeline.machines import native
 from impl.tests import javascript_process
 from impl.tests.checkpoint_calls import PREFIX, container, reading, rewrite, written
 from impl.tests.javascript_process import Backend, Value, wire_form
@@ -75,7 +76,7 @@ def process(request: pytest.FixtureRequest, tool: Callable[[str], str]) -> Itera
     assert backend.finish() == 0
 
 
-def open_provider(backend: Backend, root: Path, meta: dict[str, Any]) -> str:
+def open_provider(backend: Backend, root: Path, meta: object) -> str:
     config = {"batch_size": 2, "batches_per_file": 2, "codec": "npz", "meta": Value(meta), "sampler": "counting"}
     return str(backend.call(PROVIDER + "Open", {"root": str(root), "config": config})["handle"])
 
@@ -98,6 +99,15 @@ def take(backend: Backend, handle: str) -> list[int]:
     """Return the rows of the next batch of one field, `row`."""
     (data,) = contents(backend.call(CONSUMER + "GetBatch", asked(handle, timeout_ms=0)))
     return [int(row) for row in np.frombuffer(data, "<i8")]
+
+
+def test_a_key_that_comes_twice_in_the_metadata_has_the_later_value(javascript: Backend, tmp_path: Path) -> None:
+    twice = meta_of() | {"split_info": (("train", {}), ("val", {}), ("train", {"rows": 3}))}
+    (tmp_path / "javascript").mkdir()
+    open_provider(javascript, tmp_path / "javascript", tuple(twice.items()))
+    as_the_reference = native(tuple(twice.items()))
+    assert as_the_reference == meta_of(split_info={"train": {"rows": 3}, "val": {}})
+    assert pickle.loads((tmp_path / "javascript" / "meta.pkl").read_bytes()) == as_the_reference
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -241,7 +251,7 @@ def test_metadata_of_every_protocol_is_the_same_to_both(javascript: Backend, tmp
     (tmp_path / "meta.pkl").write_bytes(pickle.dumps(meta, protocol=protocol))
     open_consumer(javascript, tmp_path)
     # A provider of the same metadata finds nothing to complain of, so JavaScript has read exactly these values.
-    open_provider(javascript, tmp_path, listed(meta))  # type: ignore[arg-type]
+    open_provider(javascript, tmp_path, listed(meta))
     content = pickle.dumps({**meta, "everything": {**EVERYTHING, "others": []}}, protocol=protocol)
     (tmp_path / "meta.pkl").write_bytes(content)
     sizes = {"batch_size": 2, "batches_per_file": 2}

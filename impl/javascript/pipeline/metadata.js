@@ -40,6 +40,14 @@ export class Dict extends Pairs {
   }
 }
 
+/** A value of a call with its maps as dicts; a map with a key that no dict has stays as it is, and is not plain. */
+export function withDicts(item) {
+  if (Array.isArray(item)) return item.map(withDicts);
+  if (!(item instanceof Pairs)) return item;
+  const dict = new Dict();
+  return item.entries.every(([key, value]) => dict.set(key, withDicts(value))) ? dict : item;
+}
+
 function hasDistinctKeys({ entries }) {
   if (!entries.every(([key]) => isScalar(key))) return false;
   return new Set(entries.map(([key]) => identityOf(key))).size === entries.length;

@@ -23,6 +23,7 @@ import {
   metadataPath,
   readMetadataItem,
   writeMetadataItem,
+  withDicts,
 } from "./metadata.js";
 import { CODECS, QUEUE, QueueFolder, SPLITS, isSplit, temporaryFileName, visibleFileName } from "./names.js";
 import { Refusal } from "./types.js";
@@ -77,9 +78,10 @@ function judgeConfig(config) {
 /** The metadata with the sizes of the configuration where it says none. */
 function completedMetadata(config) {
   if (!(config.meta instanceof Pairs)) throw new Refusal("META_INVALID");
-  const keys = new Set(config.meta.entries.map(([key]) => key));
+  const { entries } = withDicts(config.meta);
+  const keys = new Set(entries.map(([key]) => key));
   const missing = COMPLETED.filter((name) => config[name] !== undefined && !keys.has(name));
-  return new Pairs([...config.meta.entries, ...missing.map((name) => [name, config[name]])]);
+  return new Pairs([...entries, ...missing.map((name) => [name, config[name]])]);
 }
 
 /** Whether metadata says another size than the configuration (ruling QA18). */
