@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,18 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
 from conformance.trial.check import Check, Difference, Result, Verdict, tree_failure, unjudged, walk_failure
-from conformance.trial.path_content import ABSENT, FILE, LINK, OTHERS, Content, below, content_at, copied, shown_content
+from conformance.trial.path_content import (
+    ABSENT,
+    FILE,
+    LINK,
+    OTHERS,
+    Content,
+    below,
+    content_and_mode,
+    content_at,
+    copied,
+    shown_content,
+)
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
 from conformance.vectors.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.leaf import is_root
@@ -137,13 +147,14 @@ class PlacedBystanders:
         # Every file is read, because a write through a memory mapping may leave the time stamps unchanged.
         for (root, path), was in list(self.known.items()):
             place, earlier = f"{tops[root]}/{path}", self.modes[root, path]
-            now, self.modes[root, path] = content_at(place), _mode(place)
+            now, mode = _looked_at(place)
+            self.modes[root, path] = mode
             if now != was:
                 self.known[root, path] = now
                 if now == ABSENT:
                     del self.known[root, path]
                 changed.append((root, path, shown_content(was), shown_content(now)))
-            elif (mode := self.modes[root, path]) != earlier:
+            elif mode != earlier:
                 changed.append((root, path, f"mode {earlier:04o}", f"mode {mode:04o}"))
         return changed
 
@@ -175,7 +186,7 @@ class PlacedBystanders:
                     break
                 original = content_at(f"{root}/{path}") if original is None else original
                 if (put := _put_bystander(root, path, original, other)) is not None:
-                    self.known[name, other], self.modes[name, other] = put, _mode(f"{root}/{other}")
+                    self.known[name, other], self.modes[name, other] = put, _looked_at(f"{root}/{other}")[1]
                     room -= 1
 
     def _folder(self, name: str, root: str, path: str) -> bool:
@@ -211,13 +222,10 @@ def _put_bystander(root: str, path: str, original: Content, other: str) -> Conte
         return None
 
 
-def _mode(path: str) -> int:
-    """The mode of a file or folder; 0 for no file and for links, because a hard link may lead to an own file."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return 0
-    return 0 if stat.S_ISLNK(mode) or path.endswith(_HARD) else stat.S_IMODE(mode)
+def _looked_at(path: str) -> tuple[Content, int]:
+    """The content and the mode of a bystander; the mode of a hard link is 0, because it may lead to an own file."""
+    content, mode = content_and_mode(path)
+    return content, 0 if path.endswith(_HARD) else mode
 
 
 def is_matched(path: str, patterns: Mapping[str, str]) -> bool:

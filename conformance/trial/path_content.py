@@ -32,32 +32,38 @@ def below(root: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
 
 def content_at(path: str) -> Content:
     """What is at a path: equal for equal files, links and folders."""
+    return content_and_mode(path)[0]
+
+
+def content_and_mode(path: str) -> tuple[Content, int]:
+    """What is at a path, and its mode; 0 for a link and for nothing."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return _unopened(path)
     try:
         status = os.fstat(file)
+        mode = stat.S_IMODE(status.st_mode)
         if stat.S_ISREG(status.st_mode):
             if status.st_size <= LARGE:
-                return os.read(file, status.st_size + 1)
+                return os.read(file, status.st_size + 1), mode
             if status.st_size > LONGEST_FILE:
-                return f"{FILE}of {status.st_size} bytes"
+                return f"{FILE}of {status.st_size} bytes", mode
             with os.fdopen(file, "rb", closefd=False) as opened:
-                return FILE + hashlib.file_digest(opened, "sha256").hexdigest()
+                return FILE + hashlib.file_digest(opened, "sha256").hexdigest(), mode
     finally:
         os.close(file)
     if not stat.S_ISDIR(status.st_mode):
-        return SPECIAL
-    return {one: DIR if at.is_dir(follow_symlinks=False) else content_at(at.path) for one, at in below(path)}
+        return SPECIAL, mode
+    return {one: DIR if at.is_dir(follow_symlinks=False) else content_at(at.path) for one, at in below(path)}, mode
 
 
-def _unopened(path: str) -> str:
+def _unopened(path: str) -> tuple[Content, int]:
     try:
         mode = os.lstat(path).st_mode
-        return f"{LINK}{os.readlink(path)}" if stat.S_ISLNK(mode) else SPECIAL
+        return (f"{LINK}{os.readlink(path)}", 0) if stat.S_ISLNK(mode) else (SPECIAL, stat.S_IMODE(mode))
     except OSError:
-        return ABSENT
+        return ABSENT, 0
 
 
 def copied(seen: Content, path: str) -> Content:
