@@ -9,7 +9,8 @@ import numpy as np
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.input_listings import large, neighbours, pair_variants
+from conformance.trial.fuzz.growth import large
+from conformance.trial.fuzz.input_listings import neighbours, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import InputPlaces
@@ -41,20 +42,46 @@ NATIVE: dict[str, Any] = {
 
 
 def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() -> None:
-    grown = {name: one for one in large(InputPlaces(INPUTS), [NATIVE]) for name in one if one[name] is not NATIVE[name]}
+    largest = [ways[0] for ways in large(InputPlaces(INPUTS), [NATIVE])]
+    grown: dict[str, list[Any]] = {}
+    for one in largest:
+        (name,) = [name for name in one if one[name] is not NATIVE[name]]
+        grown.setdefault(name, []).append(one[name])
     assert set(grown) == {"name", "blob", "levels", "counts"}
-    assert len(grown["name"]["name"]) == len(grown["blob"]["blob"]) == 2**20 + 1
-    assert len(set(grown["levels"]["levels"])) > 4_000
-    assert len(grown["counts"]["counts"]) == 5_000
+    assert len(grown["name"][0]) == len(grown["blob"][0]) == 2**20 + 1
+    assert grown["name"][1][1:] == "\U0001f600" * (2**18 - 1)
+    different, alike = grown["levels"]
+    assert len(set(different)) == len(alike) == 4_999
+    assert set(alike) == {1}
+    assert len(grown["counts"][0]) == 5_000
+
+
+def test_what_a_guard_may_refuse_is_tried_again_with_the_sizes_that_the_contract_mentions() -> None:
+    ways = list(large(InputPlaces(INPUTS), [NATIVE], [3, 64, 4_096]))
+    assert [len(one["name"]) for one in ways[0]] == [2**20 + 1, 4_096, 64, 300]
+    assert [len(one["levels"]) for one in next(some for some in ways if some[0]["levels"] != [1, 8])] == [
+        4_999, 4_096, 64, 300,
+    ]  # fmt: skip
+
+
+def test_a_list_of_structs_is_grown_with_other_texts_and_numbers_in_each() -> None:
+    item = Struct((Field("id", Scalar("string")), Field("row", Scalar("uint8")), Field("on", Scalar("bool"))))
+    natives: list[dict[str, Any]] = [{"items": [{"id": "a", "row": 250, "on": True}]}]
+    different, alike, *_ = large(InputPlaces(Struct((Field("items", ListOf(item)),))), natives)
+    assert len({one["id"] for one in different[0]["items"]}) == 300
+    assert {one["row"] for one in different[0]["items"]} == {*range(256)}
+    assert {one["on"] for one in different[0]["items"]} == {True}
+    assert alike[0]["items"] == natives[0]["items"] * 300
 
 
 def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> None:
     items: list[dict[str, Any]] = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
-    grown = [one["item"] for one in large(InputPlaces(Struct((Field("item", Value()),))), items)]
-    assert [type(one) for one in grown] == [dict, dict, dict]
+    grown = [ways[0]["item"] for ways in large(InputPlaces(Struct((Field("item", Value()),))), items)]
+    assert [type(one) for one in grown] == [dict] * 5
     assert len(grown[0]) == 5_001
     assert len(grown[1]["a"]) == 2**20 + 1
-    assert len(set(grown[2]["b"])) == 4_999
+    assert len(grown[2]["a"]) == 2**18
+    assert len(set(grown[3]["b"])) == len(grown[4]["b"]) == 4_999
 
 
 def test_numbers_that_meet_are_moved_together_and_one_beside_the_other() -> None:

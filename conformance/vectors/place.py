@@ -152,6 +152,9 @@ _DOZEN: Final = 12
 _DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _MARK, _ASTRAL, _HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
 _COMPOSED, _DECOMPOSED = "\u00e9", "e\u0301"
+_BLANKS: Final = ("\t", "\u00a0", "\u3000", "\u200b", "\u0085")  # some programs trim them
+_CASES: Final = ("\u00df", "\u0130", "\u017f", "\u212a")  # letters that change their number or kind when case is folded
+_WORDS: Final = ("null", "NaN", "true", "1e3", "007", "+1", "0x10")  # other values, for programs that guess types
 _INHERITED: Final = ("__proto__", "constructor")  # members that an empty object of JavaScript seems to have
 _POWERS: Final = (8, 16, 31, 32, 53, 63)
 _SIGNALLING: Final[Mapping[str, str]] = {"float16": "7c01", "float32": "7f800001", "float64": "7ff0000000000001"}
@@ -253,7 +256,7 @@ def texts(value: str) -> Iterator[str]:
     yield unicodedata.normalize("NFD", value)
     yield from (value + _COMPOSED, value + _DECOMPOSED, value + _ASTRAL, value + _HALFWIDTH)
     yield from (value[:-1], value[:-1] + "~", " ", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
-    yield from _INHERITED
+    yield from (*_INHERITED, *(value + blank for blank in _BLANKS), *(value + letter for letter in _CASES), *_WORDS)
 
 
 def integers(low: int, high: int, value: int) -> Iterator[int]:
@@ -312,6 +315,8 @@ def _maps(value: dict[str, Any], other: Any) -> Iterator[dict[str, Any]]:
 
 def _tensors(value: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
     yield np.zeros_like(value)
+    if value.dtype.kind == "f":
+        yield np.full_like(value, -0.0)
     if value.ndim:
         yield value[:0].copy()
         yield np.ascontiguousarray(value[::-1])

@@ -10,8 +10,9 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
+from conformance.trial.fuzz.growth import large
+from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
 from conformance.trial.fuzz.input_listings import (
-    large,
     leaf_variants,
     neighbours,
     pair_variants,
@@ -19,6 +20,7 @@ from conformance.trial.fuzz.input_listings import (
     versions,
 )
 from conformance.trial.fuzz.mutation import mutated
+from conformance.trial.fuzz.renamings import renamings, twins
 from conformance.trial.fuzz.seed import (
     ACCEPTED,
     LONGEST,
@@ -46,6 +48,9 @@ _MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
 _MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
 _MOST_VERSIONS: Final = 150
+_MOST_AT_NUMBERS: Final = 150
+_MOST_BESIDE: Final = 80
+_MOST_RENAMED: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +68,14 @@ def drawn_calls(
     forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: InputLimits | None = None
 ) -> tuple[DrawnCall, ...]:
     """The calls, all different: the smallest example of every side, degenerate values leaf by leaf, large numbers that
-    are nearly equal, numbers that fewer bits make equal, versions, then `wanted` drawn calls. Calls with one large leaf
-    come last, so that a small call shows a mistake first.
+    are nearly equal, numbers that fewer bits make equal, versions, limits, other names, then `wanted` drawn calls.
+    Calls with one large leaf come last, so that a small call shows a mistake first.
 
     No drawn call is a frozen call. There are fewer than `wanted` if no more are found.
     """
     hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.refused_degenerate()]
-    calls += [*hand.related(), *hand.neighbours(), *hand.versions()]
+    calls += [*hand.related(), *hand.neighbours(), *hand.versions(), *hand.limits(), *hand.renamed()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
 
@@ -141,10 +146,28 @@ class _CallDrawer:
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_VERSIONS)
 
+    def limits(self) -> Iterator[DrawnCall]:
+        """Calls with the numbers of the contract, and on both sides of every guard that compares an integer."""
+        accepted = self.seeds.by_side.get(ACCEPTED, ())
+        numbers = (self.call(one, DEGENERATE) for one in at_numbers(self.words.inside, accepted, self.words.numbers))
+        yield from islice((call for call in numbers if call is not None), _MOST_AT_NUMBERS)
+        beside = beside_guards(self.words.inside, self.seeds.by_side, self.bounds.side)
+        yield from islice(filter(None, (self.call(one, DEGENERATE) for one in beside)), _MOST_BESIDE)
+
+    def renamed(self) -> Iterator[DrawnCall]:
+        """Calls with other names, wherever they occur, and with two names that are nearly equal."""
+        for listing in (renamings, twins):
+            natives = listing(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
+            calls = (self.call(native, DEGENERATE) for native in natives)
+            yield from islice((call for call in calls if call is not None), _MOST_RENAMED)
+
     def grown(self) -> Iterator[DrawnCall]:
-        natives = large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
-        calls = (self.call(native, GROWN) for native in natives)
-        yield from (call for call in calls if call is not None and call.side == ACCEPTED)
+        """Calls with one long leaf: of every way to grow it, the largest that no guard refuses."""
+        for ways in large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.numbers):
+            calls = (self.call(native, GROWN) for native in ways)
+            accepted = (call for call in calls if call is not None and call.side == ACCEPTED)
+            if (call := next(accepted, None)) is not None:
+                yield call
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
             natives = self.generator.grown(Random(self.contract.operator))  # noqa: S311

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,15 +12,9 @@ import numpy as np
 
 from conformance.contract.source import ValuePath
 from conformance.contract.types import (
-    FLOAT_BYTES,
     INTEGER_RANGES,
-    Enum,
-    ListOf,
-    MapOf,
     Scalar,
-    Struct,
     Tensor,
-    Type,
     Value,
 )
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
@@ -66,78 +59,6 @@ def _kind(place: Place) -> Kind:
     """The kind of a place: its leaf, whether it has a value, and whether the value is not empty."""
     size = getattr(place.value, "size", None)  # of an array, which has no truth value of its own
     return place.key, place.is_there, bool(place.value if size is None else size)
-
-
-_BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
-_ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
-_STRIDE: Final = 1_873  # has no factor in common with the number of items
-_PERIOD: Final = 251  # a prime, so that no block of bytes is like the one before
-
-
-def large(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every leaf that can be long, the first of these inputs that has it, with the leaf grown."""
-    seen: set[str] = set()
-    for native in natives:
-        for place in inside.first(native):
-            # One self-describing value of each Python type is enough.
-            name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
-            if name not in seen and (grown := [*_enlarged(place)]):
-                seen.add(name)
-                yield from (put(native, place.path, one) for one in grown)
-
-
-def _enlarged(place: Place) -> Iterator[Any]:
-    match place.value:
-        case str() if isinstance(place.type, Scalar | Value):
-            yield (place.value + "a" * _BYTES)[: _BYTES - 1] + "z"
-        case bytes() if place.type in (Scalar("bytes"), Value()):
-            yield (bytes(range(_PERIOD)) * (_BYTES // _PERIOD + 1))[:_BYTES]
-        case list() if place.value and type(place.value[0]) is float:
-            yield from _many_floats(place.value[0], _dtype_inside(place.type))
-        case list() if place.value and not isinstance(place.value[0], dict):
-            yield [_numbered(place.value[0], k, place.type) for k in range(_ITEMS)]
-        case dict() if place.value and not isinstance(place.type, Struct):
-            key = min(place.value)
-            item, kind = place.value[key], _dtype_inside(place.type)
-            for some in _many_floats(item, kind) if type(item) is float else [[item] * _ITEMS]:
-                yield {**place.value, **{f"{key}{k}": one for k, one in enumerate(some)}}
-
-
-def _many_floats(item: float, dtype: str) -> Iterator[list[float]]:
-    """Different floats, whose sum depends on the order of adding: of the item's sign, none larger; then of both signs.
-
-    If a guard refuses one sign, the first list is left.
-    """
-    top = item if 0 < abs(item) < math.inf else 1.0
-    parts = [((k * _STRIDE % _ITEMS + 1) / _ITEMS) ** 3 for k in range(_ITEMS)]
-    some = [float(np.dtype(dtype).type(top * part)) for part in parts]
-    yield some
-    yield [-one if k % 2 else one for k, one in enumerate(some)]
-
-
-def _numbered(item: Any, number: int, type_: Type) -> Any:
-    """The item of a list made different by a number, if it is a text or an integer; else the item itself.
-
-    If the type has fewer numbers than the list has items, they come again.
-    """
-    match item:
-        case bool():
-            return item
-        case int():
-            found = item + number if item < 2**31 else item - number
-            if not isinstance(type_, ListOf) or not isinstance(type_.item, Scalar):
-                return found
-            low, high = INTEGER_RANGES[type_.item.name]
-            return found if low <= found <= high else low + found % (high - low + 1)
-        case str() if not isinstance(type_, ListOf) or not isinstance(type_.item, Enum):
-            return f"{item}{number}"
-    return item
-
-
-def _dtype_inside(type_: Type) -> str:
-    """The type of the floats in a list or map."""
-    inner = type_.item if isinstance(type_, ListOf | MapOf) else type_
-    return inner.name if isinstance(inner, Scalar) and inner.name in FLOAT_BYTES else "float64"
 
 
 _SCALES: Final = (2**53, 2**32, 2**63)

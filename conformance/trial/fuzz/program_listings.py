@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.contract.engine import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
-from conformance.trial.fuzz.input_listings import large, leaf_variants
+from conformance.trial.fuzz.growth import large
+from conformance.trial.fuzz.guard_listings import at_numbers
+from conformance.trial.fuzz.input_listings import leaf_variants
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
 from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, opening_turns, reading, within
+from conformance.trial.fuzz.renamings import renamings, twins
+from conformance.trial.generator import Native
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 
 _MOST_LISTED: Final = 60  # degenerate inputs of an operation
+_MOST_OTHER: Final = 20  # inputs of an operation at the numbers of the contract, with other names, with twins
 _REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
@@ -62,9 +67,9 @@ def degenerate(pool: Pool) -> Iterator[Program]:
     """Programs of degenerate inputs, leaf by leaf: a few turns on one handle, which is read at the end."""
     handles = _handles(pool)
     for operator in pool.inputs:
-        opens = not method_of(pool.codebook, operator).takes
-        asked = _degenerate(pool, operator, None if opens else 0, _MOST_LISTED)
-        if opens:
+        takes = method_of(pool.codebook, operator).takes
+        asked = _varied(pool, operator, 0 if takes else None)
+        if not takes:
             yield from ((turn, *reading(pool, [0])) for turn in asked)
         else:
             yield from _on_handles(pool, asked, handles)
@@ -76,15 +81,21 @@ def grown(pool: Pool) -> Iterator[Program]:
     for operator in pool.inputs:
         takes = method_of(pool.codebook, operator).takes
         for seed in fullest_inputs(pool, operator)[:1]:
-            for native in large(pool.words[operator].inside, [seed.native]):
-                turn = ProgramCall(operator, native, seed.roots, 0 if takes else None)
-                if not is_judged(pool, turn) or not within(pool, turn):
-                    continue
-                given = next((one for one, state in handles if _passes(pool, turn, state)), None)
-                if not takes and _passes(pool, turn, None):
-                    yield (turn, *reading(pool, [0]))
-                elif takes and given is not None:
-                    yield (given, turn, *reading(pool, [0]))
+            words = pool.words[operator]
+            for ways in large(words.inside, [seed.native], words.numbers):
+                turns = (ProgramCall(operator, native, seed.roots, 0 if takes else None) for native in ways)
+                judged = (turn for turn in turns if is_judged(pool, turn) and within(pool, turn))
+                programs = (_grown(pool, turn, handles) for turn in judged)
+                if (program := next((one for one in programs if one), None)) is not None:
+                    yield program
+
+
+def _grown(pool: Pool, turn: ProgramCall, handles: Sequence[tuple[ProgramCall, State | None]]) -> Program:
+    """The program of one turn that goes through, on a handle if it takes one; empty if it does not."""
+    if turn.handle is None:
+        return (turn, *reading(pool, [0])) if _passes(pool, turn, None) else ()
+    given = next((one for one, state in handles if _passes(pool, turn, state)), None)
+    return () if given is None else (given, turn, *reading(pool, [0]))
 
 
 def repeated(pool: Pool) -> Iterator[Program]:
@@ -181,11 +192,29 @@ def _passes(pool: Pool, turn: ProgramCall, state: State | None) -> bool:
 
 def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Iterator[ProgramCall]:
     """Turns of an operation with degenerate inputs."""
-    seed = pool.good[operator][0]
-    alike = [one.native for one in pool.good[operator] if one.roots == seed.roots]
-    natives = leaf_variants(pool.words[operator].inside, alike)
-    turns = (ProgramCall(operator, native, seed.roots, handle) for native in natives)
-    yield from islice((turn for turn in turns if is_judged(pool, turn) and within(pool, turn)), most)
+    variants = leaf_variants(pool.words[operator].inside, _alike(pool, operator))
+    yield from islice(_turns(pool, operator, handle, variants), most)
+
+
+def _varied(pool: Pool, operator: str, handle: int | None) -> Iterator[ProgramCall]:
+    """Turns of an operation with degenerate inputs, with the numbers of the contract, and with other names."""
+    words, alike = pool.words[operator], _alike(pool, operator)
+    yield from _degenerate(pool, operator, handle, _MOST_LISTED)
+    numbered = at_numbers(words.inside, alike, words.numbers)
+    for some in (numbered, renamings(words.inside, alike), twins(words.inside, alike)):
+        yield from islice(_turns(pool, operator, handle, some), _MOST_OTHER)
+
+
+def _alike(pool: Pool, operator: str) -> list[Native]:
+    """The accepted inputs of an operation with the same roots as the first of them."""
+    return [one.native for one in pool.good[operator] if one.roots == pool.good[operator][0].roots]
+
+
+def _turns(pool: Pool, operator: str, handle: int | None, natives: Iterable[Native]) -> Iterator[ProgramCall]:
+    """The turns with these inputs that can be judged."""
+    roots = pool.good[operator][0].roots
+    turns = (ProgramCall(operator, native, roots, handle) for native in natives)
+    yield from (turn for turn in turns if is_judged(pool, turn) and within(pool, turn))
 
 
 def ended(pool: Pool) -> Iterator[Program]:

@@ -1,0 +1,48 @@
+"""Fuzzing at the limits of a contract: its numbers as values and sizes, and both neighbours of every refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.contract.types import Field, ListOf, Scalar, Struct
+from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
+from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces
+
+INPUTS = Struct(
+    (
+        Field("name", Scalar("string")),
+        Field("blob", Scalar("bytes")),
+        Field("rows", ListOf(Scalar("uint64"))),
+        Field("size", Scalar("uint8")),
+    )
+)
+NATIVE: dict[str, Any] = {"name": "n", "blob": b"b", "rows": [1, 2], "size": 7}
+
+
+def changed(natives: list[dict[str, Any]], name: str) -> list[Any]:
+    return [native[name] for native in natives if native[name] is not NATIVE[name]]
+
+
+def test_a_number_of_the_contract_is_a_value_and_a_size_and_so_are_its_neighbours() -> None:
+    found = list(at_numbers(InputPlaces(INPUTS), [NATIVE], [64, 300]))
+    assert [size for size in changed(found, "size") if size != 7] == [64, 65, 63]  # 300 is no uint8
+    assert sorted({len(text) for text in changed(found, "name")}) == [63, 64, 65, 299, 300, 301]
+    assert {len(text.encode()) for text in changed(found, "name")} >= {64, 127}
+    assert sorted(len(data) for data in changed(found, "blob")) == [63, 64, 65, 299, 300, 301]
+    assert sorted(len(rows) for rows in changed(found, "rows") if len(rows) > 2) == [63, 64, 65, 299, 300, 301]
+    assert [rows[0] for rows in changed(found, "rows") if len(rows) == 2] == [64, 65, 63, 300, 301, 299]
+
+
+def test_every_leaf_gets_its_first_number_before_any_gets_its_second() -> None:
+    first = list(at_numbers(InputPlaces(INPUTS), [NATIVE], [64]))[:5]
+    assert {name for name in NATIVE for native in first if native[name] != NATIVE[name]} >= {"name", "blob", "size"}
+
+
+def test_the_last_integer_that_passes_a_guard_and_the_first_that_does_not_are_found() -> None:
+    by_side = {ACCEPTED: [NATIVE], "small": [{**NATIVE, "size": 255}], "never": [{**NATIVE, "name": ""}]}
+
+    def side(native: dict[str, Any]) -> str | None:
+        return "small" if native["size"] > 99 else ACCEPTED
+
+    found = list(beside_guards(InputPlaces(INPUTS), by_side, side))
+    assert [native["size"] for native in found] == [99, 100]

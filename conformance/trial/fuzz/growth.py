@@ -1,0 +1,137 @@
+"""Inputs with one long leaf: a text, bytes, a list or a map of more parts than any frozen case has, or as many as the
+contract lets through.
+
+A mistake that depends on a size shows there alone: a counter of 16 bits, a buffer, a length in another unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from conformance.contract.types import (
+    FLOAT_BYTES,
+    INTEGER_RANGES,
+    Enum,
+    ListOf,
+    MapOf,
+    Scalar,
+    Struct,
+    Type,
+    Value,
+)
+from conformance.trial.fuzz.seed import InputPlaces
+from conformance.trial.generator import Native
+from conformance.vectors.place import Place, put
+
+_BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
+_ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
+_STRUCTS: Final = 300  # of a list of structs, all different: a longer one costs a message of a megabyte
+_SMALL: Final = 300  # parts; more than a byte counts
+_LEAST: Final = 16  # a smaller size of the contract is reached by other listings
+_PERIOD: Final = 251  # bytes; a prime, so that no buffer of a round size gets the same bytes twice
+_STRIDE: Final = 2_741  # shares no factor with _ITEMS
+_ASTRAL: Final = "\U0001f600"  # one letter, two units of UTF-16, four bytes of UTF-8
+
+
+def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int] = ()) -> Iterator[list[Native]]:
+    """For every leaf that can be long, the first of these inputs that has it, with the leaf grown in several ways.
+
+    Each way is a list of inputs, the largest first; the first that the guards let through is worth asking. `numbers`
+    are those that the contract mentions: one may be a limit.
+    """
+    seen: set[str] = set()
+    for native in natives:
+        for place in inside.first(native):
+            # One self-describing value of each Python type is enough.
+            name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
+            if name not in seen and (ways := [*_enlarged(place, numbers)]):
+                seen.add(name)
+                yield from ([put(native, place.path, one) for one in some] for some in ways)
+
+
+def _sizes(most: int, numbers: Sequence[int]) -> list[int]:
+    """The sizes to try, the largest first: `most`, then those that the contract mentions, then a small one."""
+    mentioned = sorted((number for number in numbers if _LEAST <= number < most), reverse=True)
+    return list(dict.fromkeys((most, *mentioned, *([_SMALL] if most > _SMALL else []))))
+
+
+def _enlarged(place: Place, numbers: Sequence[int]) -> Iterator[list[Any]]:
+    match place.value:
+        case str() if isinstance(place.type, Scalar | Value):
+            text = place.value
+            yield [(text + "a" * size)[: size - 1] + "z" for size in _sizes(_BYTES, numbers)]
+            yield [(text + _ASTRAL * size)[:size] for size in _sizes(_BYTES // 4, numbers)]
+        case bytes() if place.type in (Scalar("bytes"), Value()):
+            period = bytes(range(_PERIOD))
+            yield [(period * (size // _PERIOD + 1))[:size] for size in _sizes(_BYTES, numbers)]
+        case list() if place.value and type(place.value[0]) is float:
+            for floats in _many_floats(place.value[0], _dtype_inside(place.type)):
+                yield [floats[:size] for size in _sizes(_ITEMS, numbers)]
+        case list() if place.value and isinstance(place.value[0], dict):
+            yield [_different_structs(place, size) for size in _sizes(_STRUCTS, numbers)]
+            yield [place.value[:1] * size for size in _sizes(_STRUCTS, numbers)]
+        case list() if place.value:
+            first = place.value[0]
+            yield [[_numbered(first, k, place.type) for k in range(size)] for size in _sizes(_ITEMS, numbers)]
+            yield [[first] * size for size in _sizes(_ITEMS, numbers)]
+        case dict() if place.value and not isinstance(place.type, Struct):
+            key = min(place.value)
+            item, kind = place.value[key], _dtype_inside(place.type)
+            for some in _many_floats(item, kind) if type(item) is float else [[item] * _ITEMS]:
+                yield [
+                    {**place.value, **{f"{key}{k}": one for k, one in enumerate(some[:size])}}
+                    for size in _sizes(_ITEMS, numbers)
+                ]
+
+
+def _different_structs(place: Place, size: int) -> list[Any]:
+    """The first struct of a list so many times, each time with other texts and integers."""
+    assert isinstance(place.type, ListOf | Value)
+    item = place.type.item if isinstance(place.type, ListOf) else place.type
+    fields = {one.name: one.type for one in item.fields} if isinstance(item, Struct) else {}
+    first = place.value[0]
+    return [
+        {name: _numbered(part, k, ListOf(fields[name])) if name in fields else part for name, part in first.items()}
+        for k in range(size)
+    ]
+
+
+def _many_floats(item: float, dtype: str) -> Iterator[list[float]]:
+    """Different floats, whose sum depends on the order of adding: of the item's sign, none larger; then of both signs.
+
+    If a guard refuses one sign, the first list is left.
+    """
+    top = item if 0 < abs(item) < math.inf else 1.0
+    parts = [((k * _STRIDE % _ITEMS + 1) / _ITEMS) ** 3 for k in range(_ITEMS)]
+    some = [float(np.dtype(dtype).type(top * part)) for part in parts]
+    yield some
+    yield [-one if k % 2 else one for k, one in enumerate(some)]
+
+
+def _numbered(item: Any, number: int, type_: Type) -> Any:
+    """The item of a list made different by a number, if it is a text or an integer; else the item itself.
+
+    If the type has fewer numbers than the list has items, they come again.
+    """
+    match item:
+        case bool():
+            return item
+        case int():
+            found = item + number if item < 2**31 else item - number
+            if not isinstance(type_, ListOf) or not isinstance(type_.item, Scalar):
+                return found
+            low, high = INTEGER_RANGES[type_.item.name]
+            return found if low <= found <= high else low + found % (high - low + 1)
+        case str() if not isinstance(type_, ListOf) or not isinstance(type_.item, Enum):
+            return f"{item}{number}"
+    return item
+
+
+def _dtype_inside(type_: Type) -> str:
+    """The type of the floats in a list or map."""
+    inner = type_.item if isinstance(type_, ListOf | MapOf) else type_
+    return inner.name if isinstance(inner, Scalar) and inner.name in FLOAT_BYTES else "float64"
