@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
@@ -24,6 +24,7 @@ from conformance.trial.fuzz.file_example import (
     places_asked,
 )
 from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.renamings import renamings, twins
 from conformance.trial.fuzz.seed import InputLimits, InputPlaces, printed
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
@@ -247,12 +248,13 @@ def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) ->
 
 _MOST_DEGENERATE: Final = 240  # inputs of an operator
 _MOST_STARTS: Final = 2  # calls that they are made from
+_MOST_RENAMED: Final = 40  # inputs with other names, and as many with two names that are nearly one
 _ANYWHERE: Final = "/"  # for a root while the inputs are native
 
 
 def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Case]) -> Iterator[Example]:
-    """The smallest calls of an operator that succeed, with each degenerate value of every leaf, as they are asked of a
-    pure operator; a machine is asked them elsewhere."""
+    """The smallest calls of an operator that succeed, with each degenerate value of every leaf and with other names, as
+    they are asked of a pure operator; a machine is asked them elsewhere."""
     forms, bounds = codebook[contract.operator], InputLimits(contract)
     roots = _roots_of(contract)
     plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
@@ -263,7 +265,9 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
         found.setdefault(printed(own), (own, before, step, id_))
     for native, before, step, id_ in list(found.values())[:_MOST_STARTS]:
         looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
-        for own in islice(leaf_variants(plain, [native]), _MOST_DEGENERATE // _MOST_STARTS):
+        varied = islice(leaf_variants(plain, [native]), _MOST_DEGENERATE // _MOST_STARTS)
+        named = (islice(listing(plain, [native]), _MOST_RENAMED // _MOST_STARTS) for listing in (renamings, twins))
+        for own in chain(varied, *named):
             if bounds.side(own) is not None:
                 inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
                 inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
