@@ -137,8 +137,8 @@ def read_keys(connection: sqlite3.Connection, name: str) -> tuple[SourceKey, ...
 
 
 def kind_of(declared: str, strict: bool) -> Kind:
-    """Return the kind of a declared type, by SQLite's rules of affinity in their order."""
-    words = declared.upper()
+    """Return the kind of a declared type, by SQLite's rules of affinity in their order; only ASCII letters are folded."""
+    words = declared.encode("utf-8").upper().decode("utf-8")
     if strict and words == "ANY":
         return "any"
     if "INT" in words:

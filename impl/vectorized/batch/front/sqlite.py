@@ -192,6 +192,7 @@ def _keys(connection: sqlite3.Connection, name: str) -> list[Key]:
 
 
 def _class(declared: str, strict: bool) -> str:
-    if strict and declared.upper() == "ANY":
+    told = declared.encode().upper().decode()  # as SQLite does: no letter outside ASCII becomes one of ASCII
+    if strict and told == "ANY":
         return "any"
-    return next(name for name, words in CLASSES if re.search(words, declared.upper()))
+    return next(name for name, words in CLASSES if re.search(words, told))
