@@ -1,7 +1,6 @@
-"""Inputs with one long leaf: a text, bytes, a list or a map of more parts than any frozen case has, or as many as the
-contract lets through.
+"""Inputs with one long leaf, as long as the guards allow: a text, bytes, a list or a map.
 
-A mistake that depends on a size shows there alone: a counter of 16 bits, a buffer, a length in another unit.
+Only such an input shows a mistake that depends on a size: a counter of 16 bits, a buffer, a length in another unit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Inputs at the limits of the contract: the numbers that it mentions as values and as sizes, and the last input that a
-guard lets through beside the first that it refuses.
+"""Inputs at the limits of a contract: at the numbers that it mentions, and on both sides of every guard.
 
-A limit that is off by one, or measured in another unit, shows nowhere else.
+Only such an input shows a limit that is off by one, or measured in another unit.
 """
 
 from __future__ import annotations

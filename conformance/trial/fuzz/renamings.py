@@ -1,8 +1,7 @@
-"""Inputs in which names are other names, wherever they occur: a name that one part of an input gives and another part
-uses cannot be changed in one place alone.
+"""Inputs with other names: each is changed in every place of the input at once.
 
-So a name gets far that sorts elsewhere, that another program folds, trims or measures otherwise, or that is nearly the
-name of something else.
+If a name is changed in one place alone, a guard refuses it where another part of the input uses it. So only these
+inputs show a backend that sorts, folds, trims or cuts names, or takes one for another that is nearly the same.
 """
 
 from __future__ import annotations
