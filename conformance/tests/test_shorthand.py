@@ -153,10 +153,12 @@ def test_a_value_made_of_itself_is_refused() -> None:
     [
         ("[1]", "values: expected a map"),
         ("{" + ", ".join(f"v{k}: {{like: v{k + 1}}}" for k in range(40)) + ", v40: 1}", "more than 32 values made of"),
-        ("{v0: {a: {like: v1}, b: {like: v1}}, "
-         + ", ".join(f"v{k}: {{a: {{like: v{k + 1}}}, b: {{like: v{k + 1}}}}}" for k in range(1, 24)) + ", v24: 1}",
+        # Seventy of seventy of seventy.
+        ("{" + "".join(f"v{k}: {{" + ", ".join(f"a{n}: {{like: v{k + 1}}}" for n in range(70)) + "}, "
+                      for k in range(3)) + "v3: 1}",
          "more than 200,000 values, written out"),
-        ("{v0: " + "[{like: two, with: {x: " * 22 + "abc" + "}}]" * 22 + ", two: [{given: x}, {given: x}]}",
+        # A long text, which costs less to copy than as many short ones.
+        ("{v0: " + "[{like: two, with: {x: " * 13 + "abc" * 400 + "}}]" * 13 + ", two: [{given: x}, {given: x}]}",
          "more than 5,000,000 letters and items in one file"),
         ("{" + ", ".join(f"v{k}: {'[' * 200}{{like: v{k + 1}}}{']' * 200}" for k in range(9)) + ", v9: 1}",
          "more than 256 lists and maps in one another, written out"),
