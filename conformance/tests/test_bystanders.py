@@ -159,6 +159,7 @@ def test_a_contract_may_say_what_its_operator_clears_away() -> None:
         ("wal/000.rec", "wal/.00.rec.tmp"),
         ("objects/0a", "objects/.0A.tmp"),
         ("train_batches_0.npz", "train_batches2.npz"),
+        ("wal/00.rec", "wal/\u0660\u0660.rec"),
         ("COMMITTED", "committed"),
         ("a.db", "a.db~"),
     ],

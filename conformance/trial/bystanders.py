@@ -40,20 +40,23 @@ _PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
+_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}  # of another script, which some patterns take
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
 @cache
 def near_misses(path: str) -> tuple[str, ...]:
-    """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, leftovers."""
+    """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, other
+    digits, leftovers."""
     folder, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
     stem, dot = (stem, dot) if stem else (name, "")
     ending = ending if dot else ""
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
-    names += [name.swapcase(), f"x{name}", f"{name} ", f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
+    names += [name.swapcase(), name.translate(_DIGITS), f"x{name}", f"{name} "]
+    names += [f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
     # Leftovers of almost the same name belong to somebody else.
     short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
     names += [f".{other}.tmp" for other in (short, f"0{name}", name.swapcase()) if other != name]
