@@ -137,7 +137,8 @@ def read_keys(connection: sqlite3.Connection, name: str) -> tuple[SourceKey, ...
 
 
 def kind_of(declared: str, strict: bool) -> Kind:
-    """Return the kind of a declared type, by SQLite's rules of affinity in their order; only ASCII letters are folded."""
+    """Return the kind of a declared type, by SQLite's rules of affinity in their order."""
+    # As in SQLite, a letter outside ASCII does not become one of ASCII.
     words = declared.encode("utf-8").upper().decode("utf-8")
     if strict and words == "ANY":
         return "any"
