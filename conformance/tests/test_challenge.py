@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
-from conformance.codec.codebook import Codebook, OperatorForms, codebook_of
+from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.tests.halving import client, corpus, library
 from conformance.tests.halving import codebook as small_codebook
@@ -28,7 +27,6 @@ from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
 from conformance.trial.client import Client, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
-from conformance.trial.fuzz.seed import Seeds, seeds_of
 from conformance.trial.law import Tools, known_laws
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import load_corpus
@@ -90,23 +88,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(challenge, "_CALLS", FEW)
     monkeypatch.setattr(challenge, "DEFAULT_EXAMPLES", FEW)
     monkeypatch.setattr(challenge, "_PROGRAMS", FEW // 3)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _same_seeds_once() -> Iterator[None]:
-    """A challenge asks for the seeds of an operator twice, and a test for its challenge again: they are the same."""
-    known = dict[tuple[int, int], tuple[Seeds, Any, Any]]()
-
-    def remembered(forms: OperatorForms, cases: Sequence[Case]) -> Seeds:
-        key = (id(forms), id(cases))
-        if key not in known:
-            known.clear()  # of one operator only: a test has one after the other, and the seeds of all take memory
-            known[key] = (seeds_of(forms, cases), forms, cases)  # what is held keeps its id
-        return known[key][0]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conformance.trial.challenge.challenge.seeds_of", remembered)
-        yield
 
 
 @pytest.mark.parametrize("operator", TRIED)
