@@ -223,6 +223,8 @@ def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
         if "fields" not in body:
             raise _unknown(source, path, "a struct needs `fields`", "declare each field with its type")
         return struct_at(source, (*path, "fields"), named)
+    if text.strip().startswith("{"):
+        raise _unknown(source, (*path, "type"), "a struct has no name here", "write type: struct, and `fields:` below")
     return parse_type(text, source, (*path, "type"), named)
 
 

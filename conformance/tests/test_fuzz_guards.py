@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
+from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, Scalar, Struct
+from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
-from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces
+from conformance.trial.fuzz.operator import calls_for
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, InputPlaces, printed, seeds_of, vocabulary_of
+from conformance.vectors.corpus import load_corpus
 
 INPUTS = Struct(
     (
@@ -46,3 +51,20 @@ def test_the_last_integer_that_passes_a_guard_and_the_first_that_does_not_are_fo
 
     found = list(beside_guards(InputPlaces(INPUTS), by_side, side))
     assert [native["size"] for native in found] == [99, 100]
+
+
+def test_an_operator_is_asked_at_the_numbers_of_its_contract_and_on_both_sides_of_its_guards() -> None:
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["UML_OS.Data.NextBatch_v2"]
+    cases = load_corpus(shipped.suite).cases[forms.contract.operator]
+    asked = {printed(call.native) for call in calls_for(forms, cases, 1)}
+    seeds, side = seeds_of(forms, cases), InputLimits(forms.contract).side
+    words = vocabulary_of(forms.contract, seeds.all)
+    known = {printed(native) for native in seeds.all}
+    for listed in (
+        at_numbers(words.inside, seeds.by_side[ACCEPTED], words.numbers),
+        beside_guards(words.inside, seeds.by_side, side),
+    ):
+        wanted = {printed(native) for native in islice(listed, 10) if side(native) is not None} - known
+        assert wanted
+        assert wanted <= asked

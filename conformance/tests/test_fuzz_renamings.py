@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
+from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.renamings import renamed_everywhere, renamings, twins
-from conformance.trial.fuzz.seed import InputPlaces
+from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces
+from conformance.vectors.corpus import load_corpus
 
 INPUTS = Struct(
     (
@@ -51,3 +55,13 @@ def test_two_names_become_nearly_one_and_change_places() -> None:
 def test_a_map_of_pairs_is_renamed_too() -> None:
     pairs = (("a", 1), ("a", "a"), (0, ["a"]))
     assert renamed_everywhere(pairs, {"a": "b"}) == (("b", 1), ("b", "b"), (0, ["b"]))
+
+
+def test_an_operator_is_asked_with_its_names_changed_everywhere() -> None:
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["UML_OS.Data.NextBatch_v2"]
+    calls = calls_for(forms, load_corpus(shipped.suite).cases[forms.contract.operator], 1)
+    accepted = [call.native for call in calls if call.side == ACCEPTED]
+    keys = {one["dataset_key"] for one in accepted if one["dataset_key"] in one["manifest"]["datasets"]}
+    assert {"d\0", "d.x", "~d", "10", "null"} <= keys
+    assert {"samples\0", "SAMPLES", "sample"} <= keys

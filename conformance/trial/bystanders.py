@@ -33,6 +33,7 @@ from conformance.trial.path_content import (
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
 from conformance.vectors.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.leaf import is_root
+from conformance.vectors.place import OTHER_DIGITS
 from conformance.vectors.temp_roots import fault_of
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
@@ -40,22 +41,20 @@ _PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
-_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}  # of another script, which some patterns take
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
 
 
 @cache
 def near_misses(path: str) -> tuple[str, ...]:
-    """The names of bystanders for one path, beside it: a suffix, a number, one letter, another case, other
-    digits, leftovers."""
+    """The names of bystanders beside one path: with a suffix, a number, a letter, another case, other digits."""
     folder, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
     stem, dot = (stem, dot) if stem else (name, "")
     ending = ending if dot else ""
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
-    names += [name.swapcase(), name.translate(_DIGITS), f"x{name}", f"{name} "]
+    names += [name.swapcase(), name.translate(OTHER_DIGITS), f"x{name}", f"{name} "]
     names += [f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
     # Leftovers of almost the same name belong to somebody else.
     short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)

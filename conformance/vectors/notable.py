@@ -29,6 +29,7 @@ from conformance.contract.types import (
 from conformance.vectors.compact import recipe
 from conformance.vectors.distortion import empty_of
 from conformance.vectors.leaf import INTEGER, LeafOccurrence, Optional
+from conformance.vectors.place import OTHER_DIGITS
 
 REPRESENTATION: Final = "representation"
 SIZE: Final = "size"
@@ -38,7 +39,6 @@ AXES: Final = (REPRESENTATION, SIZE)  # every operator with such leaves is teste
 Named = tuple[str, Any]
 
 _CUTS: Final = (8, 16, 31, 32, 53, 63)  # bits at which a number is narrowed
-_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
 _LONGEST: Final = 300  # letters or items; a longer value represents its size and has no neighbours
 
 
@@ -71,7 +71,7 @@ def _texts(value: str) -> Iterator[Named]:
     yield from (("empty", ""), ("blank-behind", f"{value} "), ("blank-before", f" {value}"))
     yield "line-behind", f"{value}\n"
     yield from (("nul-behind", f"{value}\0"), ("nul-and-more", f"{value}\0x"), ("marked", f"\ufeff{value}"))
-    yield from (("other-case", value.swapcase()), ("other-digits", value.translate(_DIGITS)))
+    yield from (("other-case", value.swapcase()), ("other-digits", value.translate(OTHER_DIGITS)))
     yield from (("zero-before", f"0{value}"), ("shorter", value[:-1]), ("longer", f"{value}{value[-1:]}"))
     yield from (("accent", f"{value}\u0301"), ("decomposed", unicodedata.normalize("NFD", value)))
     yield "wide", "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in value)

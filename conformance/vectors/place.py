@@ -149,9 +149,9 @@ def _ends(count: int) -> Sequence[int]:
 
 
 _DOZEN: Final = 12
-_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}
-_MARK, _ASTRAL, _HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
-_COMPOSED, _DECOMPOSED = "\u00e9", "e\u0301"
+OTHER_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}  # of another script; some programs read them
+_MARK, ASTRAL, HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
+COMPOSED, DECOMPOSED = "\u00e9", "e\u0301"
 _BLANKS: Final = ("\t", "\u00a0", "\u3000", "\u200b", "\u0085")  # some programs trim them
 _CASES: Final = ("\u00df", "\u0130", "\u017f", "\u212a")  # letters that change their number or kind when case is folded
 _WORDS: Final = ("null", "NaN", "true", "1e3", "007", "+1", "0x10")  # other values, for programs that guess types
@@ -252,9 +252,9 @@ def _values(type_: Type, value: Any) -> Iterator[Any]:
 
 def texts(value: str) -> Iterator[str]:
     """Texts that are nearly equal to this one, and the shortest texts."""
-    yield from ("", "a", "\0", value + "\0", _MARK + value, value.swapcase(), value.translate(_DIGITS))
+    yield from ("", "a", "\0", value + "\0", _MARK + value, value.swapcase(), value.translate(OTHER_DIGITS))
     yield unicodedata.normalize("NFD", value)
-    yield from (value + _COMPOSED, value + _DECOMPOSED, value + _ASTRAL, value + _HALFWIDTH)
+    yield from (value + COMPOSED, value + DECOMPOSED, value + ASTRAL, value + HALFWIDTH)
     yield from (value[:-1], value[:-1] + "~", " ", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
     yield from (*_INHERITED, *(value + blank for blank in _BLANKS), *(value + letter for letter in _CASES), *_WORDS)
 
@@ -305,11 +305,11 @@ def _maps(value: dict[str, Any], other: Any) -> Iterator[dict[str, Any]]:
     items = [value[key] for key in sorted(value)] or [other]
     first, last, key = items[0], items[-1], min(value, default="k")
     yield from ({}, {key: first}, {**value, "": first})
-    for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{_ASTRAL}", key.translate(_DIGITS)):
+    for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{ASTRAL}", key.translate(OTHER_DIGITS)):
         yield {key: first, twin: last}
     yield {**value, **dict.fromkeys(_INHERITED, last)}
-    yield {_COMPOSED: first, _DECOMPOSED: last}
-    yield {_ASTRAL: first, _HALFWIDTH: last}
+    yield {COMPOSED: first, DECOMPOSED: last}
+    yield {ASTRAL: first, HALFWIDTH: last}
     yield {f"{key}{k}": (items * _DOZEN)[k] for k in range(_DOZEN)}
 
 
@@ -376,10 +376,10 @@ def _self_describing_maps(value: Any) -> Iterator[Any]:
         return
     yield {"": None, **value}
     yield {**value, "a": None}
-    keys = [_COMPOSED, _DECOMPOSED, _ASTRAL, _HALFWIDTH, *_INHERITED, *(f"k{k}" for k in range(_DOZEN))]
+    keys = [COMPOSED, DECOMPOSED, ASTRAL, HALFWIDTH, *_INHERITED, *(f"k{k}" for k in range(_DOZEN))]
     yield {**value, **dict.fromkeys(keys, 1)}
     for key in list(value)[:1]:
         yield (*pairs, (key, value[key]))
-        for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{_DECOMPOSED}"):
+        for twin in (key.swapcase(), f"{key}\0", f"{key} ", f"{key}{DECOMPOSED}"):
             yield {**value, twin: value[key]}
             yield {twin if name == key else name: one for name, one in value.items()}

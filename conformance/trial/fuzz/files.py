@@ -33,7 +33,8 @@ from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_i
 from conformance.trial.fuzz.file_listings import LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
 from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, wrong_answer
-from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused, renamed
+from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused
+from conformance.trial.fuzz.renamings import renamed_everywhere
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
@@ -164,9 +165,9 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
-    return (
-        replace(step, inputs=renamed(step.inputs, path, other)) if isinstance(step, CallStep | QuestionCall) else step
-    )
+    if not isinstance(step, CallStep | QuestionCall):
+        return step
+    return replace(step, inputs=renamed_everywhere(step.inputs, {path: other}))
 
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:

@@ -24,7 +24,7 @@ from conformance.contract.types import (
 )
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
-from conformance.vectors.place import Place, put
+from conformance.vectors.place import ASTRAL, Place, put
 
 _BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
 _ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
@@ -33,7 +33,6 @@ _SMALL: Final = 300  # parts; more than a byte counts
 _LEAST: Final = 16  # a smaller size of the contract is reached by other listings
 _PERIOD: Final = 251  # bytes; a prime, so that no buffer of a round size gets the same bytes twice
 _STRIDE: Final = 2_741  # shares no factor with _ITEMS
-_ASTRAL: Final = "\U0001f600"  # one letter, two units of UTF-16, four bytes of UTF-8
 
 
 def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int] = ()) -> Iterator[list[Native]]:
@@ -63,7 +62,7 @@ def _enlarged(place: Place, numbers: Sequence[int]) -> Iterator[list[Any]]:
         case str() if isinstance(place.type, Scalar | Value):
             text = place.value
             yield [(text + "a" * size)[: size - 1] + "z" for size in _sizes(_BYTES, numbers)]
-            yield [(text + _ASTRAL * size)[:size] for size in _sizes(_BYTES // 4, numbers)]
+            yield [(text + ASTRAL * size)[:size] for size in _sizes(_BYTES // 4, numbers)]
         case bytes() if place.type in (Scalar("bytes"), Value()):
             period = bytes(range(_PERIOD))
             yield [(period * (size // _PERIOD + 1))[:size] for size in _sizes(_BYTES, numbers)]

@@ -13,9 +13,9 @@ from conformance.codec.framing import Dialect
 from conformance.trial.check import Check, Difference, FailedCall, Result, Verdict, answer_of, lost, outcome_name
 from conformance.vectors.case import CallStep, Case, ExpectedResult, QuestionCall, Step
 from conformance.vectors.exchange import ConversationContext, exchanges, restarts
+from conformance.vectors.place import OTHER_DIGITS
 
 TAKEN: Final = "a text that is no handle was taken for one"
-_OTHER_DIGITS: Final = {ord("0") + k: 0x0660 + k for k in range(10)}  # Python's int() reads them
 
 
 def near_misses(handle: str) -> dict[str, str]:
@@ -34,7 +34,7 @@ def near_misses(handle: str) -> dict[str, str]:
         f"{handle}.0": "with .0 after it",
         handle.swapcase(): "with its letters in the other case",
         handle.replace("-", ""): "without its hyphens",
-        handle.translate(_OTHER_DIGITS): "with its digits in another script",
+        handle.translate(OTHER_DIGITS): "with its digits in another script",
         **{_turned(handle, at): f"with another character at place {at}" for at in (0, middle, len(handle) - 1)},
     }
     return {text: how for text, how in found.items() if text != handle and "\0" not in text}

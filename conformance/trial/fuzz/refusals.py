@@ -14,6 +14,7 @@ from conformance.contract.types import is_place
 from conformance.trial.bystanders import with_harness_reads
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
 from conformance.trial.fuzz.file_example import Base, Example, evenly_chosen, names, places_asked
+from conformance.trial.fuzz.renamings import renamed_everywhere
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
 from conformance.vectors.exchange import AnyStep, Transcript, restarts
 from conformance.vectors.leaf import contains_value, is_placeholder, is_root
@@ -171,18 +172,8 @@ def _asked_outside(
         TreeStep(_AROUND, _sibling_folder(root), contract.fuzz_decode),
     )
     for text, edits in _leading_out(root, path, files):
-        call = _nested(QuestionCall("outside", step.operator, renamed(step.inputs, path, text)), root)
+        call = _nested(QuestionCall("outside", step.operator, renamed_everywhere(step.inputs, {path: text})), root)
         yield Example(earlier, edits, (call, *looks), "a path out of the root")
-
-
-def renamed(value: Any, path: str, other: str) -> Any:
-    """An input in which one text is another."""
-    match value:
-        case Mapping():
-            return {key: renamed(one, path, other) for key, one in value.items()}
-        case list():
-            return [renamed(one, path, other) for one in value]
-    return other if value == path else value
 
 
 def _sibling_folder(root: str) -> str:

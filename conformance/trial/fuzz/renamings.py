@@ -6,7 +6,6 @@ inputs show a backend that sorts, folds, trims or cuts names, or takes one for a
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -15,9 +14,8 @@ from typing import Any, Final
 from conformance.contract.types import Enum, Struct, Value, walk
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
-from conformance.vectors.place import plain_map
+from conformance.vectors.place import ASTRAL, COMPOSED, DECOMPOSED, HALFWIDTH, OTHER_DIGITS, plain_map
 
-_ASTRAL, _HALFWIDTH, _COMPOSED = "\U0001f600", "\uff61", "\u00e9"
 _MOST_INPUTS: Final = 6  # that have other names than those before
 _MOST_NAMES: Final = 4  # of one input
 _LONGEST: Final = 100  # letters of a name
@@ -36,7 +34,7 @@ def twins(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     for native, names in _named(inside, natives):
         for one, other in pairwise(names):
             yield from (renamed_everywhere(native, {other: near}) for near in _near(one) if near not in names)
-            yield renamed_everywhere(native, {one: f"{_ASTRAL}{one}", other: f"{_HALFWIDTH}{other}"})
+            yield renamed_everywhere(native, {one: f"{ASTRAL}{one}", other: f"{HALFWIDTH}{other}"})
             yield renamed_everywhere(native, {one: other, other: one})
 
 
@@ -45,7 +43,7 @@ def renamed_everywhere(value: Any, others: Mapping[str, str]) -> Any:
     match value:
         case str():
             return others.get(value, value)
-        case dict():
+        case Mapping():
             return {others.get(key, key): renamed_everywhere(one, others) for key, one in value.items()}
         case list():
             return [renamed_everywhere(one, others) for one in value]
@@ -86,8 +84,8 @@ def _names(inside: InputPlaces, native: Native) -> list[str]:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    yield from (name.swapcase(), f"{name}\0", f" {name}", f"{name}{_ASTRAL}", f"{_HALFWIDTH}{name}", f"~{name}")
-    yield from (f"!{name}", f"{name}{_COMPOSED}", unicodedata.normalize("NFD", f"{name}{_COMPOSED}"))
+    yield from (name.swapcase(), f"{name}\0", f" {name}", f"{name}{ASTRAL}", f"{HALFWIDTH}{name}", f"~{name}")
+    yield from (f"!{name}", f"{name}{COMPOSED}", f"{name}{DECOMPOSED}")
     yield from (name + "k" * count for count in _LONGER)
     yield from ("0", "10", "9", "null", "__proto__", f"{name}/x", f"{name}.x", f"{name}:x", f'{name}"', f"{name}\\")
 
@@ -95,3 +93,4 @@ def _spellings(name: str) -> Iterator[str]:
 def _near(name: str) -> Iterator[str]:
     yield from (name.swapcase(), name.upper(), f"{name} ", f"{name}\0", f"{name}\0x", f"{name}\ufeff", f"{name}\u0301")
     yield from ("".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in name), f"0{name}", name[:-1])
+    yield name.translate(OTHER_DIGITS)
