@@ -132,7 +132,7 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
     if found.unmatched:
         raise pytest.UsageError(f"listed as an expected failure, but no check has this id: {found.unmatched[0]}")
     chosen = _named_checks(config.stash.get(_NAMED, ()), found)
-    # Beside tests that pass, nothing but the number of the deselected would tell of it.
+    # Beside tests that pass, only the number of deselected tests would show it.
     if chosen and found.declared is not None and found.declared.isdisjoint(one.operator for one in chosen):
         raise pytest.UsageError(
             f"the backend declares no operator of the {len(chosen)} selected checks; its hello names what it declares"

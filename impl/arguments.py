@@ -19,7 +19,7 @@ _SHOWN: Final = 60
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number and a noun, which gets an s where there is not one."""
+    """Return a number and a noun, in the plural if the number is not one."""
     return f"{number} {noun}{'s' * (number != 1)}"
 
 

@@ -105,7 +105,7 @@ def _mutant(text: str, suite: Suite, wire: str) -> BackendCommand:
     """A mutant by the suite's own command, or the reference in a patched copy of its folder."""
     id_, ways = text.removeprefix(MUTANT), suite.mutants
     if ways.command:
-        # The id stays in one word of the command, whatever characters it has.
+        # The id stays in one word of the command, even with blanks in it.
         first, *rest = (word.replace("{id}", id_) for word in _split_command(ways.command))
         command = _declared(text, shlex.join([first, *rest]), suite, wire, suite.root)
         return replace(command, environment={"TALLY_SPEC_DIR": str(suite.spec), **command.environment})

@@ -213,7 +213,7 @@ def _place(shown: Path, all_shown: Iterable[Path]) -> Path:
 
 
 def _inside(hidden: Iterable[Path], bound: Mapping[Path, Path]) -> set[Path]:
-    """Every place in the sandbox of files and folders that exist, by whatever links and `..` a place was named."""
+    """Every place in the sandbox of files and folders that exist; links and `..` in their names are followed."""
     real = {inside: outside.resolve() for inside, outside in bound.items()}
     return {
         inside / path.relative_to(outside)

@@ -110,7 +110,7 @@ def _below(folder: Path) -> dict[str, str]:
 @click.option(
     "--suite", type=click.Path(), metavar="DIR", help="With `ci`: the suite; the default is that of the folder."
 )
-@click.option("--force", is_flag=True, help="With `ci`: overwrite a file that is there.")
+@click.option("--force", is_flag=True, help="With `ci`: overwrite an existing file.")
 def command(folder: str, language: str | None, provider: str | None, suite: str | None, force: bool) -> int:
     """Write a new suite into DIR, or with `ci` the CI files of a suite.
 

@@ -46,7 +46,7 @@ class Cache:
             if _sealed(name, data[_DIGEST:]) != data[:_DIGEST]:
                 return MISSING
             return cbor2.loads(data[_DIGEST:])
-        except Exception:  # whatever is wrong with an entry, it is computed again
+        except Exception:  # an entry that cannot be read is computed again
             return MISSING
 
     def put(self, kind: str, key: str, value: Any) -> None:

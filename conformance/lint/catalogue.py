@@ -78,7 +78,7 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
     misnamed, unknown_laws = _misnamed(subject.library), _unknown_laws(subject)
     idle = {one.position for one in known if one.code == "L301"}
     contradicted = {one.about for one in known if one.code == "L305"}
-    twice = any(one.code == "L401" and one.message.endswith("is there twice") for one in known)
+    twice = any(one.code == "L401" and one.message.endswith("comes twice") for one in known)
     misplaced = dict(_misplaced(subject))
     kept: list[Finding] = []
     for one in known:

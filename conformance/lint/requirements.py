@@ -28,7 +28,7 @@ def requirements_tested(subject: LintTarget) -> Iterator[Found]:
     seen: set[str] = set()
     for row in rows(subject.library):
         if row.id in seen:
-            yield row.position, f"{row.id} is there twice", row.id, "renumber one"
+            yield row.position, f"{row.id} comes twice", row.id, "renumber one"
         seen.add(row.id)
         if row.excluded and row.id in claimed:
             message = f"{row.id} is excluded, but {claimed[row.id]!r} carries it"

@@ -263,7 +263,7 @@ def _require_consistent(record: Record, data: bytes, file: Path) -> None:
     """Raise BrokenRecord if the verdict does not follow from the results, or tally would write other bytes."""
     ids = [entry["id"] for entry in record.entries]
     if twice := [id_ for id_, times in Counter(ids).items() if times > 1]:
-        raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} is there twice; run `tally run` again")
+        raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} comes twice; run `tally run` again")
     again = record_with_verdict(record.members)
     for name in ("verdict", "verdicts"):
         if again[name] != record[name]:

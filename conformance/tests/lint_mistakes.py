@@ -326,7 +326,7 @@ TABLE = [
     ),
     (
         "requirement-twice", R, "- id: B02", "- id: B01",
-        "R:11:3: L401 B01 is there twice\n"
+        "R:11:3: L401 B01 comes twice\n"
         "    hint: renumber one",
     ),
     (

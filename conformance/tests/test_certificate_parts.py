@@ -161,7 +161,7 @@ def test_the_same_meaning_in_other_bytes_is_unreadable(acme: Certifier) -> None:
         (b"", "strict JSON"),
         (b"\xff\xfe", "strict JSON"),
         (b"[" * 100_000, "strict JSON"),
-        (b'{"payload": "", "payload": ""}', "there twice"),
+        (b'{"payload": "", "payload": ""}', "comes twice"),
         (b'{"payload": NaN}', "no number"),
         (b"[]", "no DSSE envelope"),
         (b'{"payload": 3, "payloadType": "", "signatures": []}', "no DSSE envelope"),

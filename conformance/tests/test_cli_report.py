@@ -135,7 +135,7 @@ HOSTILE = {
     "no JSON": (b"\x00\xff" * 100, "without its footer"),
     "cut off": (GOOD[:-300], "without its footer"),
     "a wrong digest": (GOOD.replace(b'"verdict": "fail"', b'"verdict": "pass"', 1), "altered in results/"),
-    "a key twice": (forged(GOOD.replace(b'"seed": ""', b'"seed": "", "seed": "x"')), "'seed' is there twice"),
+    "a key twice": (forged(GOOD.replace(b'"seed": ""', b'"seed": "", "seed": "x"')), "'seed' comes twice"),
     "no object": (forged(b'[\n  "whole": "'), "delimiter"),
     "another format": (edited(format=9), "this tally reads format 1"),
     "not a number": (forged(GOOD.replace(b'"counts": {', b'"counts": {"x": NaN,')), "NaN is no number"),
@@ -152,7 +152,7 @@ HOSTILE = {
     "an unknown member": (edited(extra=1), "must not contain"),
     "a better verdict": (edited(verdict="CONFORMANT"), "its results give 'NOT CONFORMANT'"),
     "other counts": (edited(verdicts={**RED["verdicts"], "fail": 0}), "its verdicts is"),
-    "a check twice": (edited(results=[*RED["results"], RED["results"][0]]), "is there twice"),
+    "a check twice": (edited(results=[*RED["results"], RED["results"][0]]), "comes twice"),
     "another layout": (forged(GOOD.replace(b'"seed": ""', b'"seed":  ""')), "not in the form"),
 }
 HOSTILE["results that are a map"] = (forged(HOSTILE["results that are a map"][0]), "results must be array")

@@ -223,7 +223,7 @@ class BrokenParts:
     def _of_result(self, mutant: Mutant, case: Case, result: Result) -> Iterator[str]:
         calls = self.foreseen(case)
         if result.verdict is Verdict.ERROR:
-            # The call in which it was lost is unknown: only what the mutant is there to break counts.
+            # The call in which it was lost is unknown: only the checks that the mutant must break count.
             for one in calls.values():
                 yield from {one.guard, *one.refusals} & set(mutant.breaks)
             yield from self._left_out(mutant, [step for step in _refused(case) if step.name not in calls])

@@ -257,7 +257,7 @@ class MutantInterview:
                 yield FailingQuestion(result.steps, result.step, result.check.group)
 
     def _stands_alone(self, operator: str) -> bool:
-        """Whether the answer of a call depends on nothing but its inputs."""
+        """Whether the answer of a call depends on its inputs alone."""
         forms = self.codebook[operator]
         return forms.contract.purity == "pure" and not forms.handles and not forms.roots
 
@@ -277,7 +277,7 @@ class MutantInterview:
 
     @cached_property
     def _fuzzed(self) -> tuple[Fuzzing, ...]:
-        """How the operators are fuzzed, whatever the profile of the run."""
+        """How the operators are fuzzed in every profile."""
         return replace(self.plan, options=replace(self.plan.options, profile=_FUZZING)).fuzzed
 
     def _driver(self, mutant: Mutant) -> Driver:

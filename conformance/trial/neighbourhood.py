@@ -98,7 +98,7 @@ class CallLeaf:
     at: int  # the place of the call, or of the file step
     spot: LeafOccurrence
     dial: LeafRange | None
-    holder: LeafOccurrence | None = None  # the byte string of the call that it lies in
+    holder: LeafOccurrence | None = None  # the byte string of the call that contains it
 
     @property
     def name(self) -> str:

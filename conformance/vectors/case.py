@@ -134,7 +134,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Case(_Named):
-    """One frozen case. Exactly one of `steps` and `accumulation` is there; an explicit case has a single step."""
+    """One frozen case. It has either `steps` or `accumulation`; an explicit case has a single step."""
 
     steps: tuple[Step, ...]
     accumulation: Accumulation | None = None

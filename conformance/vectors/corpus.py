@@ -68,7 +68,7 @@ class Corpus:
 
 
 def load_corpus(suite: Suite) -> Corpus:
-    """The corpus below `vectors/`; empty where there is no index. Raises CorruptedCorpus."""
+    """The corpus below `vectors/`; empty if there is no index. Raises CorruptedCorpus."""
     index_file = suite.vectors / INDEX_FILE
     shown = suite.path_text(index_file)
     if not index_file.is_file():
@@ -159,7 +159,7 @@ class _CaseFiles:
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
             if case.id in cases or case.operator != operator:
-                raise _corrupted(shown, f"case {where} is there twice or under the wrong operator")
+                raise _corrupted(shown, f"case {where} comes twice or under the wrong operator")
             if case.id not in entry.confirmed_by:
                 raise _corrupted(shown, f"case {where} is not in the index")
             if digest != case.digest:

@@ -122,7 +122,7 @@ class FormedFiles:
         return "/".join(part for part in (self.path, path) if part != ".")
 
     def value(self, at: Steps) -> Any:
-        """The value at a place; raises LookupError where there is none."""
+        """The value at a place; raises LookupError if there is none."""
         found: Any = self.items
         for step in at:
             found = member(found, step)

@@ -52,7 +52,7 @@ class Combination:
 
 
 def combinations(axes: Mapping[str, Sequence[Any]], place: YamlPlace) -> Iterator[Combination]:
-    """The product of the axes, the last one fastest; one empty combination where there is none."""
+    """The product of the axes, the last one fastest; one empty combination if there are no axes."""
     lasts = [path.rsplit(".", 1)[-1].removeprefix("@") for path in axes]
     rows = []
     for path, values in axes.items():

@@ -77,7 +77,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = Counter(key for key, _ in pairs)
-        raise ValueError(f"the key {keys.most_common(1)[0][0]!r:.80} is there twice")
+        raise ValueError(f"the key {keys.most_common(1)[0][0]!r:.80} comes twice")
     return members
 
 

@@ -57,7 +57,7 @@ class UnknownPath(Exception):
 def type_at(type_: Type, path: str) -> Type:
     """The type at a dotted path; map keys and list indices are steps too. Raises UnknownPath.
 
-    Every part of a self-describing value is self-describing too, whatever the steps.
+    Every part of a self-describing value is self-describing too.
     """
     steps = path.split(".")
     for depth, step in enumerate(steps):
@@ -81,7 +81,7 @@ def type_at(type_: Type, path: str) -> Type:
 
 
 def value_at(value: Any, path: str) -> Any:
-    """The part of a wire or native value at a dotted path; raises KeyError where there is none."""
+    """The part of a wire or native value at a dotted path; raises KeyError if there is none."""
     for step in path.split("."):
         try:
             value = value[int(step)] if isinstance(value, list) else value[step]

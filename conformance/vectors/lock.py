@@ -155,7 +155,7 @@ def release_of(library: Library, corpus: Corpus, tag: str) -> Release:
 def release(library: Library, corpus: Corpus, tag: str) -> Lock:
     """The lock once `tag` is released: its snapshot is what governance compares later changes with.
 
-    Raises BadLock where there are no vectors.
+    Raises BadLock if there are no vectors.
     """
     if not len(corpus):
         raise BadLock("a release without vectors would bind no later change\n    hint: build the corpus first")

@@ -120,7 +120,7 @@ def open_database(
                 path, wishes, embedder=embedder, progress=progress, limits=_limits(limits), room=Room(folder)
             )
             keep_database(database, folder, made_from)
-            del database  # and the files that it lies in
+            del database  # and its files
         except BaseException:
             if new:
                 with suppress(OSError):

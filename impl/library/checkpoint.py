@@ -108,7 +108,7 @@ def write_container(
     files: Mapping[str, bytes],
     manifest: GivenManifest | Mapping[str, Any],
 ) -> WrittenContainer:
-    """Write a checkpoint as a folder `name` of files in an existing root: all of it is there after a crash, or nothing.
+    """Write a checkpoint as a folder `name` of files in an existing root; after a crash all of it exists, or nothing.
 
     `root` may be relative. `header` has the 22 required fields of the schema (`tallystick.checkpoint.REQUIRED` lists
     them with their types); hashes are 32 bytes. `files` are the bytes of each shard by path; `manifest` has at least

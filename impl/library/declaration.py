@@ -215,7 +215,7 @@ def _written_key(named: str, keys: list[DescribedKey]) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """Return a name as YAML reads it back, whatever its letters are."""
+    """Return any name as YAML reads it back."""
     if name and _PLAIN.issuperset(name):
         return name
     return '"' + "".join(map(_letter, name)) + '"'

@@ -100,7 +100,7 @@ def keep_database(database: Database, folder: str | os.PathLike[str], made_from:
 
 
 def claimed_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return a folder to keep a database in, made if need be; it may hold nothing but another one."""
+    """Return a folder to keep a database in, made if need be; an existing one may contain a database only."""
     place = _folder(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)

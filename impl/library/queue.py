@@ -207,7 +207,7 @@ class DatasetConsumer(consumer.DatasetConsumer):
             return super().get_batch(_split(operator, split), device, _timeout(operator, timeout))
 
     def wait_for_data(self, split: str, timeout: float | None = None) -> bool:
-        """Tell whether the next batch is there, after at most `timeout` seconds."""
+        """Tell whether a next batch exists, after at most `timeout` seconds."""
         operator = f"{_CONSUMER}.WaitForData"
         with _refusing(operator):
             return super().wait_for_data(_split(operator, split), _timeout(operator, timeout))

@@ -30,7 +30,7 @@ _FINAL_EPOCH, _PRODUCED = "cursor_after_epoch", "produced_count"
 
 
 def row_of(value: object, **metrics: Scalar) -> Row:
-    """Return what a batch says of itself as one flat row, with the run's own metrics behind it.
+    """Return the metadata of a batch as one flat row, then the run's own metrics.
 
     `value` is a batch of a Sampler, a chunk of a stream, a TrainingBatch, a batch of a queue, or any other dataclass or
     mapping. Members of members have both names, joined by `_`. Bytes are hexadecimal; lists are JSON; an array is told
@@ -126,7 +126,7 @@ class RunTrace:
     those of the first row, and every row has them; their names are the `metric_schema` of the header. JSONL rows can be
     read while the run goes on, and a killed run keeps those that it wrote. `tally report compare` compares two files.
 
-    Raises FileExistsError where there is a file already, and ContractFailure with CONTRACT_VIOLATION for another
+    Raises FileExistsError if the file exists, and ContractFailure with CONTRACT_VIOLATION for another
     ending, a row with other columns, and a row behind `close`.
 
     >>> import tallystick, tempfile

@@ -65,7 +65,7 @@ def next_token_targets(
 ) -> Targets:
     """Return what a model reads in a chunk, and the next token at each place; `last_rule` names the rule for the last.
 
-    A stream serves every token once, so the token behind the last one comes with the next chunk. ignore: the target of
+    A stream serves every token once, so the token after the last one comes with the next chunk. ignore: the target of
     the last token is `ignored`, and a loss leaves it out. drop: the last token is no input. carry: the inputs begin
     with `before`, the `last` of the chunk before, so that no pair is lost; without it, as in the first chunk, as drop.
     A document's end is no exception: the first token of a document is the target of the last one of another.
@@ -116,7 +116,7 @@ def token_array(judge: Judge, name: str, tokens: Any) -> NDArray[np.uint32]:
 
 
 def _array_of(tokens: Any) -> NDArray[Any] | None:
-    """Return an array, a tensor, or whatever says that it is like one, as NumPy has it; None for anything else."""
+    """Return an array, a tensor, or any object with the array protocol, as a NumPy array; None for anything else."""
     if isinstance(tokens, np.ndarray):
         return tokens
     if isinstance(tokens, type) or not hasattr(tokens, "__array__"):

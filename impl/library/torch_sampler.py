@@ -32,7 +32,7 @@ class BatchSampler(TorchSampler[list[int]]):
     short last batch may leave a rank without samples, which `default_collate` does not take: give the sampler
     `drop_last=True`.
 
-    `state_dict()` is the place behind the last batch that was given out. A DataLoader with workers asks for
+    `state_dict()` is the place after the last batch that was given out. A DataLoader with workers asks for
     `prefetch_factor` times `num_workers` batches ahead: give `state_dict(consumed)` the number of batches that the
     training loop has taken in this iteration. `load_state_dict` goes on there, also in the middle of an epoch, with any
     world size that divides the batch size.
@@ -52,7 +52,7 @@ class BatchSampler(TorchSampler[list[int]]):
     def __init__(self, sampler: Sampler) -> None:
         _ARGUMENTS.instance("sampler", sampler, Sampler, "a tallystick.Sampler")
         self.sampler = sampler
-        # Where the next iteration begins, where the present one began, and behind which batch it is.
+        # Where the next iteration begins, where the present one began, and after which batch it is.
         self._begin = self._origin = self._place = sampler.cursor
 
     def __iter__(self) -> Iterator[list[int]]:

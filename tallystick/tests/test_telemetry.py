@@ -182,7 +182,7 @@ def test_a_killed_run_is_compared_as_far_as_it_got(tmp_path: Path, capsys: Captu
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("{", "it is not JSON"), ("[1]", "it is no JSON object"), ('{"a":1,"a":2}', "is there twice")],
+    [("{", "it is not JSON"), ("[1]", "it is no JSON object"), ('{"a":1,"a":2}', "comes twice")],
 )
 def test_a_damaged_row_is_one_line_and_exit_2(line: str, said: str, tmp_path: Path, capsys: Capture) -> None:
     one = traced(tmp_path / "a.jsonl", sampler())

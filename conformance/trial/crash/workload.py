@@ -53,7 +53,7 @@ class HarnessRead:
 
 @dataclass(frozen=True, slots=True)
 class InitialFile:
-    """A file that is there before the recording."""
+    """A file that exists before the recording."""
 
     root: str
     path: str
@@ -220,7 +220,7 @@ class Answer:
 
     @property
     def usable(self) -> bool:
-        """Whether it is a result, or says that nothing is there."""
+        """Whether it is a result, or a failure that means "absent"."""
         return self.kind in (AnswerKind.RESULT, AnswerKind.ABSENT)
 
     def __str__(self) -> str:

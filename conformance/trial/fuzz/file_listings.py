@@ -91,7 +91,7 @@ def _folders(paths: Iterable[str]) -> set[str]:
 
 
 def _owned(patterns: Mapping[str, str], files: Sizes) -> Iterator[str]:
-    """Names that fit the patterns, beside files and folders that are there, and made from each pattern alone."""
+    """Names that fit the patterns, beside existing files and folders, and made from each pattern alone."""
     folders = _folders(files)
     for path in (*files, *folders):
         yield from (other for other in near_misses(path) if is_matched(other, patterns))
@@ -179,7 +179,7 @@ def planted_in(
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether two paths are one, or one lies below the other."""
+    """Whether two paths are equal, or one is below the other."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 

@@ -86,7 +86,7 @@ _NUMBER: Final = re.compile(r"\.[0-9]+(?=[. ])")
 
 @dataclass(frozen=True, slots=True)
 class FormatFiles:
-    """The files of one format that are there before a call of a case."""
+    """The files of one format that exist before a call of a case."""
 
     base: Base
     steps: Sequence[AnyStep]

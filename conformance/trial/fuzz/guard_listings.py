@@ -84,7 +84,7 @@ def _is_on(side: Side, guard: str, native: Native) -> bool:
 def _between(
     inside: InputPlaces, accepted: Sequence[Native], wrong: Place, is_refused: Callable[[Native], bool]
 ) -> Iterator[Native]:
-    """The neighbouring integers at the leaf of `wrong`, of which one is refused, in the first input where there are."""
+    """The neighbouring integers at the leaf of `wrong`, of which one is refused, in the first input that has such."""
     for native in accepted[:_TRIED]:
         right = next((one for one in inside.first(native) if one.key == wrong.key and type(one.value) is int), None)
         if right is None or right.value == wrong.value or not is_refused(put(native, right.path, wrong.value)):

@@ -163,7 +163,7 @@ def _seed(move: MachineCall, places: set[str]) -> Seed:
 
 
 def opening_turns(pool: Pool) -> Iterator[tuple[ProgramCall, State]]:
-    """The turns that open a handle, whatever files say, each with the state that it leaves."""
+    """The turns that open a handle with any files, each with the state that it leaves."""
     for operator in pool.opening:
         for seed in pool.seeds[operator]:
             turn = ProgramCall(operator, seed.native, seed.roots)

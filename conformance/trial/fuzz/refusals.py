@@ -222,7 +222,7 @@ def _link(path: str, target: str) -> FileStep:
 
 
 def _nested(step: AnyStep, root: str) -> AnyStep:
-    """A step about a root that lies in another."""
+    """A step about a root inside another root."""
     inner = Roots.nested_name(_AROUND, root)
     match step:
         case CallStep() | QuestionCall():

@@ -248,7 +248,7 @@ def in_steps(tell: Callable[[Any, int], RecordedChoices]) -> Iterator[Callable[[
 
 @dataclass(frozen=True, slots=True)
 class _Simpler:
-    """Simpler values; what is longer than `length` only loses its end, what lies deeper than `depth` stays."""
+    """Simpler values; a value longer than `length` only loses its end, and one deeper than `depth` stays."""
 
     length: int
     step: int

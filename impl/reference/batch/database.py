@@ -66,7 +66,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Hold one table; the time column, where there is one, dates its rows."""
+    """Hold one table; the time column, if it has one, dates its rows."""
 
     name: str
     row_count: uint64
@@ -87,7 +87,7 @@ MAX_UINT32 = 2**32 - 1
 
 
 def database_fault(database: Database) -> str | None:
-    """Return the code of the first fault of a database, None where there is none.
+    """Return the code of the first fault of a database, or None.
 
     Over all tables, first the names that must exist, then the shapes, dtypes and ranges, then the numbers that must be
     finite, then the keys.

@@ -103,7 +103,7 @@ PERMUTATIONS: Final = "Batch.Permutations"
 
 @dataclass(frozen=True, slots=True)
 class PositionOrders:
-    """Hold the three permutations, uint16 [B, S], and the order of the rows behind the last two.
+    """Hold the three permutations, uint16 [B, S], and the order of the rows that the last two come from.
 
     A permutation is a gather: position i of the permuted sequence holds position perm[i] (ruling BA27).
     """

@@ -77,7 +77,7 @@ def moment_of(microseconds: int) -> Moment:
 
 
 def year_of(days: int) -> tuple[int, int]:
-    """Return the year that a day lies in, counted from 1970-01-01, and the day's number in it, from zero."""
+    """Return the year of a day, counted from 1970-01-01, and the day's number in it, from zero."""
     era, day = divmod(days + DAYS_TO_EPOCH, DAYS_PER_ERA)
     # The last century of an era, and the last year of four, is one day longer than the others.
     century = min(day // 36_524, 3)

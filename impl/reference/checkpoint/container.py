@@ -198,7 +198,7 @@ CHAIN: Final[Mapping[str, FieldType]] = MappingProxyType({"checkpoint_hash_prev"
 
 
 def expectation_faults(expected: object, digests: Mapping[str, FieldType]) -> Iterator[Fault]:
-    """Yield a fault for whatever in the context map could not be compared, so that no typing error passes silently."""
+    """Yield a fault for every part of the context map that cannot be compared: no typing error passes silently."""
     if not is_named_map(expected):
         yield Fault("expected", "WRONG_TYPE")
         return
@@ -255,7 +255,7 @@ def section_hash_faults(manifest: Header, shards: Sequence[Shard], prefix: str) 
 
 
 def artifact_index_faults(manifest: Header, shards: Sequence[Shard]) -> Iterator[Fault]:
-    """Yield a fault where the index is there and is not the one that the manifest names (requirement C56; CA44)."""
+    """Yield a fault if the index exists and is not the one that the manifest names (requirement C56; CA44)."""
     for shard in shards:
         if shard.path == ARTIFACTS_PATH and shard.sha256 != manifest["artifact_index_hash"]:
             yield Fault(f"{PREFIX}artifact_index_hash", "HASH_MISMATCH")

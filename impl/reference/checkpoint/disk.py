@@ -18,7 +18,7 @@ from impl.reference.open_flags import FOLDER, NOFOLLOW, NONBLOCK, PRIVATE
 
 CHUNK: Final = 1 << 20
 LARGE: Final = 1 << 28
-# The unit of st_blocks, whatever the file system's own is.
+# The unit of st_blocks on every file system.
 BLOCK: Final = 512
 
 # What the caller's path can cause. A full or broken disk is no refusal of the contract: it stops the operator.
@@ -79,7 +79,7 @@ def exists(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether a name is there and a folder itself, not a link to one."""
+    """Tell whether a name is a folder itself, not a link to one."""
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether a name is there and a regular file itself, not a link to one."""
+    """Tell whether a name is a regular file itself, not a link to one."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
@@ -142,7 +142,7 @@ def link_if_absent(temporary: Path, final: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a name, if it is there."""
+    """Remove a name, if it exists."""
     path.unlink(missing_ok=True)
 
 

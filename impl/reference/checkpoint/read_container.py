@@ -69,7 +69,7 @@ def read_container(
     shards: list[str] | None = None,
     verify: bool | None = None,
 ) -> RestoredContainer:
-    """Verify every file of a container, whatever the stage, and return the header and the shards asked for.
+    """Verify every file of a container, at every stage, and return the header and the shards asked for.
 
     Without `shards`, train gets all shards, eval and infer those of the model parameters; with `shards`, exactly
     those, if the manifest's policy declares them. With `verify` everything is judged and only the report returned.

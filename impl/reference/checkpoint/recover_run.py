@@ -91,7 +91,7 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
         refuse(OPERATOR, faults, _step(records))
     # First the name by which the run is seen, then the word that it is over, then the rest.
     _withdraw(root / run_store.NAME)
-    # The records that a killed writer left may not be durable: none of them may be lost when ROLLBACK is there.
+    # The records that a killed writer left may not be durable: none of them may be lost after ROLLBACK is written.
     disk.sync_folder(root / wal.FOLDER)
     wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
     _take_back(root)
@@ -99,7 +99,7 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
 
 
 def _step(records: Sequence[WalRecord]) -> dict[str, object]:
-    """Return the step and the token of a log's run, as its first record says; nothing where there is none."""
+    """Return the step and the token of a log's run, as its first record says; nothing if the log is empty."""
     return dict(records[0].details) if records else {}
 
 

@@ -133,7 +133,7 @@ def source_hash_of(header: Header) -> bytes:
 def compatibility_level_of(header: Header) -> CompatibilityLevel:
     """Return how a valid header's MINOR compares with the newest registered one.
 
-    A header of an older MINOR is read as its migration would leave it: the two differ in nothing but the version.
+    A header of an older MINOR is read as its migration would leave it: only the version differs.
     """
     version, newest = parse_version(str(header["checkpoint_schema_version"])), parse_version(NEWEST)
     assert version is not None

@@ -62,7 +62,7 @@ def object_fault(root: Path, object_hash: bytes) -> Fault | None:
 
 
 def committed_object(root: Path, name: str, object_hash: bytes) -> Shard:
-    """Return an object that is there with its content, under the name that the run has for it (ruling CA42)."""
+    """Return an existing object with its content, under the name that the run has for it (ruling CA42)."""
     return Shard(name, object_hash, disk.size(root / object_path(object_hash)))
 
 

@@ -78,7 +78,7 @@ def unframe(data: bytes) -> WalRecord | None:
     except NotCanonical:
         return None
     record = _typed(item)
-    # One record has one file: whatever would be written otherwise is no record.
+    # A record can be written in one way only: any other bytes are no record.
     if record is None or frame(record) != data:
         return None
     return record
@@ -150,7 +150,7 @@ def append(root: Path, record: WalRecord) -> None:
 
 
 def read_records(root: Path) -> list[WalRecord]:
-    """Return the records of a log in order, none where there is no log; InvalidRecord.
+    """Return the records of a log in order, none if there is no log; InvalidRecord.
 
     What has not the name of a record is ignored. Because a record is renamed into place, a torn one is corruption, the
     last one too (ruling CA31).

@@ -1,4 +1,4 @@
-"""The zip archives of batch files, read as ruling QA36 says: stored members, one behind the other."""
+"""The zip archives of batch files, read as ruling QA36 says: stored members, one after the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOCAL_MARK: Final = b"PK\x03\x04"
 _LARGE_END_MARK: Final = b"PK\x06\x06"
 _LARGE_END_AT_MARK: Final = b"PK\x06\x07"
 _UTF8_NAME: Final = 0x800
-_STREAMED: Final = 0x8  # the sizes of the local header are behind the member; those of the directory are right
+_STREAMED: Final = 0x8  # the local sizes follow the member; those of the directory are right
 
 
 class _Entry(NamedTuple):

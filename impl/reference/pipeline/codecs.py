@@ -211,7 +211,7 @@ class PtCodec:
         return BatchFile(metadata_of(saved["metadata"]), _placed_tensors(saved["tensors"], storages, len(content)))
 
     def decode_legacy(self, content: bytes) -> BatchFile:
-        """Read a map of tensors, beside whatever the file says of itself; Corrupt, Foreign."""
+        """Read a map of tensors and the metadata of the file; Corrupt, Foreign."""
         saved, storages = self._saved(content)
         named = saved.get("tensors", {name: item for name, item in saved.items() if isinstance(item, Placed)})
         return BatchFile(None, _placed_tensors(named, storages, len(content)))

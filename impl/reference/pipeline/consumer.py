@@ -172,7 +172,7 @@ class DatasetConsumer:
         raise QueueTimeout(f"no batch file for {split} arrived in {timeout} seconds")
 
     def wait_for_data(self, split: str, timeout: float | None = None) -> bool:
-        """Tell whether the next batch is there, after at most `timeout` seconds; SCHEMA_MISMATCH, QUARANTINE_FULL."""
+        """Tell whether a next batch exists, after at most `timeout` seconds; SCHEMA_MISMATCH, QUARANTINE_FULL."""
         reader = self._reader(split)
         return any(reader.ready() for _ in attempts(self._clock, _limit(timeout)))
 

@@ -230,7 +230,7 @@ class DeliveredBatch:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Say whether the next batch is there."""
+    """Say whether a next batch exists."""
 
     ready: bool
 
@@ -278,7 +278,7 @@ class ConsumerMachine:
         return DeliveredBatch(form="pair" if consumer.is_pair() else "dict", fields=fields)
 
     def wait_for_data(self, *, handle: str, split: str, timeout_ms: uint64 | None = None) -> Readiness:
-        """Tell whether the next batch is there; CONFIG_INVALID, SCHEMA_MISMATCH."""
+        """Tell whether a next batch exists; CONFIG_INVALID, SCHEMA_MISMATCH."""
         method = PREFIX + "WaitForData"
         consumer = self._consumers.find(handle, method)
         with refusals(method):

@@ -52,7 +52,7 @@ def is_same(one: object, other: object) -> bool:
 
 
 def another_configuration(written: Mapping[str, object], given: Mapping[str, object]) -> str:
-    """Return the sentence about metadata that is there and differs: each such key, what is written, what is given."""
+    """Return the sentence about different metadata: each key that differs, its written value and its given value."""
     keys = [
         f"{key}: {', '.join(shown(one[key]) if key in one else 'none' for one in (written, given))}"
         for key in dict.fromkeys([*given, *written])
@@ -173,7 +173,7 @@ def _field_of(entry: object) -> FieldSpec:
 REQUIRED: Final = ("dataset_name", "training_type", "batch_size", "batch_schema", "split_info")
 CONDITIONAL: Final = ("vocab_size", "block_size", "target_size")
 SPLITS: Final = ("train", "val")
-# The domain of the contracts: a batch is padded to this size in memory, whatever its file holds.
+# The domain of the contracts: a batch is padded to this size in memory, however little its file has.
 MAX_BATCH_SIZE: Final = 2**20
 
 # Which sizes apply to which training type (ruling QA20).
@@ -189,7 +189,7 @@ APPLICABLE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 def check_meta(meta: object, is_own: bool = False) -> Mapping[str, Any]:
-    """Return the metadata where every required key is there and well typed; META_INVALID (requirements Q16, Q20, Q21).
+    """Return the metadata if every required key is present and well typed; META_INVALID (requirements Q16, Q20, Q21).
 
     The refusal tells all that is wrong. A size that does not apply may be there and must then be a size; other keys
     pass untouched. In metadata of one's own a field has no unknown key; in that of others it is passed over (QA33).

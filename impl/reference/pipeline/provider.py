@@ -250,7 +250,7 @@ class DataProviderBase(ABC):
         temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
         final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
         self._publish(temporary, final, content)
-        # Visible from here on: whatever the disk says next, this seq is used.
+        # The file is visible now: this seq is used, even if the disk reports an error next.
         self._next_seq[split] = seq + 1
         self.produced += 1
         disk.sync_folder(folder)

@@ -115,7 +115,7 @@ class Codec(Protocol):
         """Read the bytes of a file."""
 
     def decode_legacy(self, content: bytes) -> BatchFile:
-        """Read the tensors of a file of the baseline, whatever else is in it."""
+        """Read the tensors of a file of the baseline, and ignore everything else in it."""
 
 
 _KEYS: Final = ("batch_size", "num_batches", "file_idx", "split", "produced_at", "schema")

@@ -26,7 +26,7 @@ class Tokenizer(Protocol):
 
 
 class CharTokenizer:
-    """Number the characters of a text, sorted, and extra tokens behind them."""
+    """Number the sorted characters of a text, then the extra tokens."""
 
     def __init__(self, text: str, extra: Sequence[str] = ()) -> None:
         self.itos = dict(enumerate([*sorted(set(text)), *extra]))
@@ -177,7 +177,7 @@ class SplitReader:
         self._stop = 0
 
     def look(self, batch_size: int) -> list[Rows] | None:
-        """Return the next batch, None where no file is there yet; until `advance` it stays the next one."""
+        """Return the next batch, or None if no file exists yet; `advance` goes on to the one after it."""
         if self._file is None:
             self._file = self.source.take()
             self._batch = self._row = 0
@@ -187,7 +187,7 @@ class SplitReader:
         return rows
 
     def advance(self) -> None:
-        """Step behind the batch that was looked at; behind the last one the file is let go."""
+        """Go past the current batch; after the last batch of a file the file is released."""
         self.batches += 1
         self._batch += 1
         self._row = self._stop

@@ -123,7 +123,7 @@ class Source(Protocol):
         """Tell whether `take` would give a file; that file may be kept in memory, and changes nothing in the order."""
 
     def take(self) -> LoadedFile | None:
-        """Give the next file, None where there is none yet."""
+        """Give the next file, or None if it does not exist yet."""
 
     def finish(self, file: LoadedFile) -> None:
         """Let go of a file whose batches were all handed out."""
@@ -135,7 +135,7 @@ class Source(Protocol):
         """Start over; tell whether the file in hand is to be let go."""
 
     def backlog(self) -> int:
-        """Count the files that are there."""
+        """Count the files."""
 
     def held(self, in_hand: LoadedFile | None) -> int:
         """Count the files in memory, the one in hand included."""
@@ -161,7 +161,7 @@ class QueueSource:
         self._unmoved: set[str] = set()
 
     def ready(self) -> bool:
-        """Tell whether a file is there that can be read."""
+        """Tell whether there is a readable file."""
         return any(name.text in self._cached or self._keep(name) for name in self._waiting())
 
     def take(self) -> LoadedFile | None:
@@ -300,7 +300,7 @@ def say_codec(warnings: Warnings, expected: str | None, name: str) -> None:
 
 
 def legacy_names(root: Path, split: str) -> list[str]:
-    """Return the names of a split's legacy files, sorted; there are none where there is no root."""
+    """Return the names of a split's legacy files, sorted; none if the root does not exist."""
     try:
         names = disk.names(root)
     except FileNotFoundError:
@@ -374,7 +374,7 @@ class LegacySource:
         return 0
 
     def _following(self) -> str | None:
-        """Return the name behind the last one, the first one again after them all."""
+        """Return the name after the last one given; after the end, the first name again."""
         names = self._names()
         following = [name for name in names if self._last is not None and name > self._last]
         return next(iter(following or names), None)

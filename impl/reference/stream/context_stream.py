@@ -289,7 +289,7 @@ class ContextStream:
         return place
 
     def _after_chunk(self, place: Place, chunk_size: int) -> Place:
-        """Return where the chunk behind the one at a place begins; a chunk never spans the end (ruling SA05)."""
+        """Return where the chunk after the one at a place begins; a chunk never spans the end (ruling SA05)."""
         end = self.source.reach(place.pass_number, place.index + chunk_size)
         if end > place.index and self.source.on_end == "wrap" and self.source.is_over(place.pass_number, end):
             return Place(place.pass_number + 1, 0)

@@ -169,7 +169,7 @@ class InteractiveTokens:
         self.resume(0, 0)
 
     def resume(self, pass_number: int, index: int) -> bool:
-        """Give the first token that waits an index, and so all those behind it."""
+        """Set the index of the first waiting token; those of the tokens after it follow."""
         self._waiting.renumber(index)
         return True
 

@@ -70,7 +70,7 @@ def _below(root: str | None, path: str) -> Path:
 
 
 OPERATOR: Final = "Stream.Restore"
-LARGEST_CHUNK: Final = 1_048_576  # tokens of the longest chunk that is looked for where there is no end
+LARGEST_CHUNK: Final = 1_048_576  # tokens of the longest chunk that is searched if the data have no end
 OUT_OF_SYNC: Final = "Model and stream are out of sync. Cannot resume."
 
 

@@ -47,7 +47,7 @@ def encode_checkpoint(model: Model, cursor: StreamCursor) -> bytes:
 
 
 def open_checkpoint(data: bytes) -> OpenedCheckpoint:
-    """Take a checkpoint apart; Unreadable for whatever was not written as one."""
+    """Read the parts of a checkpoint; Unreadable for any other bytes."""
     try:
         parts = decode_canonical(data)
     except NotCanonical as error:

@@ -93,7 +93,7 @@ class TokenFile(FixedTokens):
 
     def words(self, start: int, end: int) -> memoryview:
         """Return the bytes of the tokens in [start, end); UnusableFile where the file has become shorter."""
-        # The system ends a process that reads a map behind the end of its file.
+        # The system kills a process that reads a map past the end of its file.
         if isinstance(self._content, mmap.mmap) and self._content.size() < len(self._content):
             raise UnusableFile("the token file became shorter while it was read")
         return self._words[start * self._width : end * self._width]
@@ -212,7 +212,7 @@ LARGEST_FILE: Final = 2**32  # bytes of a checkpoint; no reader or writer takes 
 
 
 class UnusablePlace(Exception):
-    """The root or the name cannot hold a file, or no regular file is there."""
+    """There is no regular file under the name, or there cannot be one."""
 
 
 class TooLarge(UnusablePlace):
@@ -245,7 +245,7 @@ def write_durably(root: str, name: str, content: bytes) -> None:
 
 
 def read_file(root: str, name: str, begins: bytes) -> bytes:
-    """Return the content of a regular file; UnusablePlace where there is none, or one that is too large (SA23).
+    """Return the content of a regular file; UnusablePlace if there is none or it is too large (SA23).
 
     Of a file that begins otherwise than it has to, the beginning alone is read.
     """

@@ -29,10 +29,10 @@ class TokenSource(Protocol):
 
     @property
     def total_tokens(self) -> int | None:
-        """The tokens of one pass; None where there is no end, or where it is not known."""
+        """The number of tokens of one pass; None if it has no end or no known end."""
 
     def is_ready(self, wanted: int) -> bool:
-        """Tell whether so many tokens of a pass are there, or the end of the data."""
+        """Tell whether so many tokens of a pass have arrived, or the end of the data."""
 
     def reach(self, pass_number: int, wanted: int) -> int:
         """Return how many tokens of a pass there are, counting no further than `wanted`."""
@@ -47,7 +47,7 @@ class TokenSource(Protocol):
         """Tell whether a document ends within [start, end), after one of its tokens."""
 
     def rng_state(self, pass_number: int) -> bytes | None:
-        """Return the state of whatever randomizes the order, None for a sequential source."""
+        """Return the state of the random order, None for a sequential source."""
 
     def restart(self, index: int) -> None:
         """Begin again at 0; what was served goes up to an index of the current pass."""
@@ -77,11 +77,11 @@ class PiecedTokens(ABC):
 
     @property
     def total_tokens(self) -> int | None:
-        """The tokens of one pass, None where there is no end."""
+        """The number of tokens of one pass, None if it has no end."""
         return self._total
 
     def is_ready(self, wanted: int) -> bool:
-        """Tell that all there is is there."""
+        """Return True: all tokens are always available."""
         return True
 
     def reach(self, pass_number: int, wanted: int) -> int:
@@ -138,7 +138,7 @@ class FixedTokens(ABC):
         return self._length
 
     def is_ready(self, wanted: int) -> bool:
-        """Tell that all there is is there."""
+        """Return True: all tokens are always available."""
         return True
 
     def reach(self, pass_number: int, wanted: int) -> int:
@@ -185,7 +185,7 @@ class ListedTokens(FixedTokens):
 
 
 class HeldTokens:
-    """Hold tokens with the indices from `start` up to, and not including, `end`, and the boundaries behind them."""
+    """Hold tokens with the indices from `start` up to, and not including, `end`, and the boundaries after them."""
 
     def __init__(self) -> None:
         self.start = 0
@@ -212,14 +212,14 @@ class HeldTokens:
         return any(start < boundary <= end for boundary in self._boundaries)
 
     def forget(self, index: int) -> None:
-        """Forget all tokens before an index, or all of them where it lies beyond."""
+        """Forget all tokens before an index, which may be past the last one."""
         kept = min(index, self.end)
         del self._tokens[: kept - self.start]
         self.start = kept
         self._boundaries = [boundary for boundary in self._boundaries if boundary > kept]
 
     def renumber(self, start: int) -> None:
-        """Give the first token that is held an index, and so all those behind it."""
+        """Set the index of the first token kept; those of the tokens after it follow."""
         self._boundaries = [boundary - self.start + start for boundary in self._boundaries]
         self.start = start
 
@@ -304,7 +304,7 @@ class InterleavedTokens(PiecedTokens):
         return sum(part.total_tokens or 0 for part in served)
 
     def _turn_at(self, position: int) -> int:
-        """Return the turn that serves the token at a position, which is not behind the end."""
+        """Return the turn that serves the token at a position, which is not past the end."""
         above = 1
         while self._tokens_before(above) <= position:
             above *= 2

@@ -54,7 +54,7 @@ class Builder:
         self.flat = flat
 
     def target(self, table: str, column: str) -> Target:
-        """Return where a task's target is; Refused with UNKNOWN_TABLE where there is no such column."""
+        """Return the place of a task's target; Refused with UNKNOWN_TABLE if there is no such column."""
         for held, first_row in zip(self.flat.tables, self.flat.cells.first_rows, strict=True):
             names = [one.name for one in held.columns]
             if held.name == table and column in names:

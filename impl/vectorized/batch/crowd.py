@@ -93,7 +93,7 @@ class Crowd:
             self._hops[walk, : len(found)] = list(found.values())
 
     def _next_children(self) -> Entries:
-        """Return the next block of children of each walk, without those that have an id, and move on behind it."""
+        """Return the next block of children of each walk, without those that have an id, and move past it."""
         keys = self._keys
         active = np.flatnonzero(self._going)
         run, behind = spread(self.count[active] - self._list_id[active])

@@ -92,7 +92,7 @@ def flatten(database: Database) -> Flat:
 
 
 def graph_keys(counts: Indices, parents: Indices, times: Indices, cells: Indices) -> Keys:
-    """Return the graph of rows that have these numbers of parents, the parents standing end to end."""
+    """Return the graph of rows that have these numbers of parents; the parents of all rows form one array."""
     rows = len(counts)
     owners = np.repeat(np.arange(rows), counts)
     # Sorting (parent, child) as one number also drops a second key of a row to the same parent.
@@ -220,7 +220,7 @@ def seeded_children(keys: Keys, seed: int) -> Keys:
 
 
 def split(names: AnyArray, shares: tuple[float, ...], seed: int) -> list[Indices]:
-    """Return the places of each share: a name lies at hash / 2**64, and the shares follow each other from 0 to 1."""
+    """Return the interval of each share: a name is at hash / 2**64, and the shares follow each other from 0 to 1."""
     at = hashes(seed, names).astype(np.float64) / WORD
     ends = np.cumsum(shares) / sum(shares)
     part = np.minimum(np.searchsorted(ends, at, side="right"), len(shares) - 1)

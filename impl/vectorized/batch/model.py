@@ -47,7 +47,7 @@ class Table:
     target_column: str | None = None
 
     def place(self, column: str) -> int:
-        """Return the place of a column in the declared order; ValueError where there is none."""
+        """Return the place of a column in the declared order; ValueError if there is none."""
         return [held.name for held in self.columns].index(column)
 
     def ordered_keys(self) -> list[ForeignKey]:

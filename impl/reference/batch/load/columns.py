@@ -50,7 +50,7 @@ def zone_of(offset: str) -> timezone:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Hold the mean and the standard deviation of the values that are not NULL; both 0 where there are none."""
+    """Hold the mean and the standard deviation of the values that are not NULL; both 0 if there are none."""
 
     mean: float
     deviation: float
@@ -134,7 +134,7 @@ def fits(value: Stored, kind: Kind) -> bool:
 
 
 def identifiers(values: Sequence[Stored]) -> list[int]:
-    """Return integers as they are; where there is anything else, each value's number by first occurrence."""
+    """Return integers as they are; if any value is no integer, each value's number by first occurrence."""
     present = [value for value in values if value is not None]
     if all(isinstance(value, int) and MIN_INT64 <= value <= MAX_INT64 for value in present):
         return [value if isinstance(value, int) else 0 for value in values]

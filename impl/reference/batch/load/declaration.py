@@ -30,7 +30,7 @@ class Declaration:
     dangling: Mapping[str, Mapping[str, str]]
 
     def word(self, table: str, column: str) -> str | None:
-        """Return the word of a column, None where there is none."""
+        """Return the word of a column, or None if it has none."""
         return self.words.get(table, {}).get(column)
 
     def policy(self, table: str, column: str, ignored: bool) -> str:

@@ -106,7 +106,7 @@ def open_duckdb(file: Path) -> Iterator[DuckdbSource]:
 
 @contextmanager
 def interrupted_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Interrupt whatever runs after these seconds, again and again until the end."""
+    """Interrupt the running query after these seconds, again and again until the end."""
     ended = Event()
 
     def watch() -> None:

@@ -53,7 +53,7 @@ class SourceTable:
     rows: tuple[tuple[Stored, ...], ...] = ()
 
     def place(self, column: str) -> int:
-        """Return the place of a column by its name in any case; -1 where there is none."""
+        """Return the index of a column by its name in any case; -1 if there is none."""
         wanted = fold(column)
         return next((place for place, held in enumerate(self.columns) if fold(held.name) == wanted), -1)
 

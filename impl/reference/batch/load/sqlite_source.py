@@ -167,5 +167,5 @@ def row_number_of(table: str, columns: tuple[SourceColumn, ...]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name as an SQL identifier, whatever it is."""
+    """Return any name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

@@ -72,7 +72,7 @@ def link_of(
 def targets(
     file: File, schemas: Mapping[str, Schema], link: Link, columns: Columns, room: Room | None = None
 ) -> Indices:
-    """Return the row that each row refers to, NONE for NULL, NOWHERE where there is no such row."""
+    """Return the row that each row refers to, NONE for NULL, NOWHERE if there is no such row."""
     keys = [columns[link.table][place] for place in link.places]
     parents = [columns[link.other][place] for place in link.referred]
     if _plain(keys, parents):

@@ -146,7 +146,7 @@ def read_tables(
 
 
 def source(file: Path, limits: FileLimits = DEFAULT) -> AbstractContextManager[File]:
-    """Give an open file; CONTRACT_VIOLATION where there is none, or where it is no database."""
+    """Give an open file; CONTRACT_VIOLATION if it does not exist or is no database."""
     try:
         if not file.is_file():
             raise refuse("CONTRACT_VIOLATION", f"file must exist: got {str(file)!r}")

@@ -54,7 +54,7 @@ class Schema:
     asked: bool = False
 
     def place(self, name: str) -> int:
-        """Return the place of a column asked for in any case, -1 where there is none."""
+        """Return the index of a column by its name in any case, -1 if there is none."""
         return {same(field.name): place for place, field in enumerate(self.fields)}.get(same(name), -1)
 
 
@@ -116,7 +116,7 @@ class File(Protocol):
         """Return what each of these keys refers to, as the file compares them."""
 
     def repeats(self, parent: Schema, link: Link) -> bool:
-        """Return whether what the key refers to is there twice."""
+        """Return whether two rows have a value that the key refers to."""
 
     def asked(self, name: str, query: str) -> AbstractContextManager[Asked]:
         """Give what one query gives that only reads; `name` is that of the targets."""
@@ -174,7 +174,7 @@ def too_much(what: str, reason: object, limits: FileLimits) -> ContractFailure:
 
 @contextmanager
 def interrupting(interrupt: Callable[[], None], seconds: float) -> Iterator[Callable[[], bool]]:
-    """Interrupt whatever runs after these seconds, until the end; give what tells whether they are over."""
+    """Interrupt the running query after these seconds, until the end; give a function that tells if they are over."""
     until = monotonic() + seconds
     ended = Event()
 

@@ -1,4 +1,4 @@
-"""Arrays that grow part by part: in memory, or, where there is room on a disk, in files that have no name."""
+"""Arrays that grow part by part: in memory, or in files without a name if a disk has room."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Room:
         self._folder, self._left = folder, files
 
     def file(self) -> IO[bytes] | None:
-        """Return a new file, None where there are enough."""
+        """Return a new file, or None if there are enough."""
         if not self._left:
             return None
         try:
@@ -55,7 +55,7 @@ def _nameless(folder: Path) -> IO[bytes]:
 
 
 def temporary_room() -> Room | None:
-    """Return room in the system's temporary folder, None where there is none that can be written."""
+    """Return room in the system's temporary folder, or None if it cannot be written."""
     try:
         return Room(Path(tempfile.gettempdir()))
     except OSError:

@@ -98,7 +98,7 @@ class SqliteFile:
         return asked(self._connection, name, query, self._limits)
 
     def repeats(self, parent: Schema, link: Link) -> bool:
-        """Return whether what the key refers to is there twice."""
+        """Return whether two rows have a value that the key refers to."""
         names = [quote(parent.fields[place].name) for place in link.referred]
         whole = " AND ".join(f"{name} NOTNULL" for name in names)
         inner = f"SELECT count(*) AS n FROM {quote(parent.name)} WHERE {whole} GROUP BY {', '.join(names)}"  # noqa: S608

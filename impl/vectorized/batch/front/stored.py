@@ -34,7 +34,7 @@ class Stored:
 
     @property
     def nulls(self) -> Flags:
-        """Return where there is NULL."""
+        """Return a mask of the NULLs."""
         nulls: Flags = self.classes == NULL
         return nulls
 
