@@ -107,6 +107,17 @@ def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
     assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
     assert sorted(asked) == sorted({*killed, new})
     assert written[0].rows[TAGS].killed == killed
+    # A mutant whose source is the same is asked nothing if no case in its reach changed.
+    monkeypatch.setattr(command, "read_matrix", lambda file: first)
+    asked.clear()
+    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert asked == []
+    assert written[1].rows[TAGS] == first.rows[TAGS]
+    # If a case that killed it is gone, the others are asked again.
+    gone = replace(first, rows={TAGS: replace(first.rows[TAGS], killed=killed | {"gone"})})
+    monkeypatch.setattr(command, "read_matrix", lambda file: gone)
+    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert sorted(asked) == sorted(killed)
     # A mutant whose source is another one is asked everything.
     other = replace(first, rows={TAGS: replace(first.rows[TAGS], sources="another")})
     monkeypatch.setattr(command, "read_matrix", lambda file: other)

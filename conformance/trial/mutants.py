@@ -114,8 +114,8 @@ _UNUSABLE: Final = "it exited with status 3"  # the patch does not apply; a muta
 class MutantOptions:
     """How mutants are tried: on what beside the cases (`power`), and what is known already (`known`).
 
-    A row of `known` whose mutant has the same source is believed. Asked again are only the cases that killed the mutant
-    and those that changed; laws, fuzzing and crashes only where they were not tried.
+    A row of `known` whose mutant has the same source is believed. If cases in its reach changed, only these
+    and those that killed it are asked; laws, fuzzing and crashes only where they were not tried.
     """
 
     kinds: Collection[str] = ("vectors",)
@@ -219,6 +219,8 @@ class _MutantTrial:
         if old is not None and self.effort.known is not None:
             before = self.effort.known.digests
             fresh = {id_ for id_, digest in self.digests.items() if before.get(id_) != digest}
+            if old.killed <= self.digests.keys() and fresh.isdisjoint(case.id for case in asked):
+                return old
             asked = [case for case in asked if case.id in old.killed or case.id in fresh]
         timeout = self.codebook.suite.mutants.seconds
         tried = attempt(mutant.backend, asked, self.codebook, timeout, names_broken=True)
