@@ -42,7 +42,7 @@ NATIVE: dict[str, Any] = {
 
 
 def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() -> None:
-    largest = [ways[0] for ways in large(InputPlaces(INPUTS), [NATIVE])]
+    largest = [grown.natives[0] for grown in large(InputPlaces(INPUTS), [NATIVE])]
     grown: dict[str, list[Any]] = {}
     for one in largest:
         (name,) = [name for name in one if one[name] is not NATIVE[name]]
@@ -57,7 +57,7 @@ def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() ->
 
 
 def test_what_a_guard_may_refuse_is_tried_again_with_the_sizes_that_the_contract_mentions() -> None:
-    ways = list(large(InputPlaces(INPUTS), [NATIVE], [3, 64, 4_096]))
+    ways = [grown.natives for grown in large(InputPlaces(INPUTS), [NATIVE], [3, 64, 4_096])]
     assert [len(one["name"]) for one in ways[0]] == [2**20 + 1, 4_096, 64, 300]
     assert [len(one["levels"]) for one in next(some for some in ways if some[0]["levels"] != [1, 8])] == [
         4_999, 4_096, 64, 300,
@@ -67,7 +67,7 @@ def test_what_a_guard_may_refuse_is_tried_again_with_the_sizes_that_the_contract
 def test_a_list_of_structs_is_grown_with_other_texts_and_numbers_in_each() -> None:
     item = Struct((Field("id", Scalar("string")), Field("row", Scalar("uint8")), Field("on", Scalar("bool"))))
     natives: list[dict[str, Any]] = [{"items": [{"id": "a", "row": 250, "on": True}]}]
-    different, alike, *_ = large(InputPlaces(Struct((Field("items", ListOf(item)),))), natives)
+    different, alike, *_ = (grown.natives for grown in large(InputPlaces(Struct((Field("items", ListOf(item)),))), natives))
     assert len({one["id"] for one in different[0]["items"]}) == 300
     assert {one["row"] for one in different[0]["items"]} == {*range(256)}
     assert {one["on"] for one in different[0]["items"]} == {True}
@@ -76,7 +76,7 @@ def test_a_list_of_structs_is_grown_with_other_texts_and_numbers_in_each() -> No
 
 def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> None:
     items: list[dict[str, Any]] = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
-    grown = [ways[0]["item"] for ways in large(InputPlaces(Struct((Field("item", Value()),))), items)]
+    grown = [ways.natives[0]["item"] for ways in large(InputPlaces(Struct((Field("item", Value()),))), items)]
     assert [type(one) for one in grown] == [dict] * 5
     assert len(grown[0]) == 5_001
     assert len(grown[1]["a"]) == 2**20 + 1

@@ -10,9 +10,10 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.growth import large
+from conformance.trial.fuzz.growth import large, middle_changed
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
 from conformance.trial.fuzz.input_listings import (
+    exchanged,
     leaf_variants,
     neighbours,
     pair_variants,
@@ -47,6 +48,7 @@ _MOST_RELATED: Final = 150
 _MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
 _MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
+_MOST_EXCHANGED: Final = 150
 _MOST_VERSIONS: Final = 150
 _MOST_AT_NUMBERS: Final = 150
 _MOST_BESIDE: Final = 80
@@ -75,7 +77,7 @@ def drawn_calls(
     """
     hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.refused_degenerate()]
-    calls += [*hand.related(), *hand.neighbours(), *hand.versions(), *hand.limits(), *hand.renamed()]
+    calls += [*hand.related(), *hand.neighbours(), *hand.exchanged(), *hand.versions(), *hand.limits(), *hand.renamed()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
 
@@ -140,6 +142,12 @@ class _CallDrawer:
         calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
         yield from (call for call in calls if call is not None and call.side == ACCEPTED)
 
+    def exchanged(self) -> Iterator[DrawnCall]:
+        """Calls with the values of two neighbours exchanged."""
+        natives = exchanged(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
+        calls = (self.call(native, DEGENERATE) for native in natives)
+        yield from islice((call for call in calls if call is not None), _MOST_EXCHANGED)
+
     def versions(self) -> Iterator[DrawnCall]:
         """Calls with the known versions and versions a little above or below them."""
         natives = versions(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
@@ -162,12 +170,13 @@ class _CallDrawer:
             yield from islice((call for call in calls if call is not None), _MOST_RENAMED)
 
     def grown(self) -> Iterator[DrawnCall]:
-        """Calls with one long leaf: of every way to grow it, the largest that no guard refuses."""
-        for ways in large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.numbers):
-            calls = (self.call(native, GROWN) for native in ways)
+        """Calls with one long leaf: of every way to grow it, the largest that no guard refuses; with other middles."""
+        for place, natives in large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.numbers):
+            calls = (self.call(native, GROWN) for native in natives)
             accepted = (call for call in calls if call is not None and call.side == ACCEPTED)
             if (call := next(accepted, None)) is not None:
                 yield call
+                yield from filter(None, (self.call(one, GROWN) for one in middle_changed(place, call.native)))
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
             natives = self.generator.grown(Random(self.contract.operator))  # noqa: S311

@@ -1,13 +1,14 @@
-"""Inputs with one long leaf, as long as the guards allow: a text, bytes, a list or a map.
+"""Inputs with one long leaf, as long as the guards allow: a text, bytes, a list or a map; then with its middle changed.
 
 Only such an input shows a mistake that depends on a size: a counter of 16 bits, a buffer, a length in another unit.
+Only two of them that differ in the middle show a backend that knows a long value by its ends.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from conformance.contract.types import (
 )
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
-from conformance.vectors.place import ASTRAL, Place, put
+from conformance.vectors.place import ASTRAL, Place, at, put
 
 _BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
 _ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
@@ -35,11 +36,18 @@ _PERIOD: Final = 251  # bytes; a prime, so that no buffer of a round size gets t
 _STRIDE: Final = 2_741  # shares no factor with _ITEMS
 
 
-def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int] = ()) -> Iterator[list[Native]]:
+class Grown(NamedTuple):
+    """Inputs with the leaf at one place grown in one way, the largest first: the first that the guards let through is
+    worth asking."""
+
+    place: Place
+    natives: list[Native]
+
+
+def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int] = ()) -> Iterator[Grown]:
     """For every leaf that can be long, the first of these inputs that has it, with the leaf grown in several ways.
 
-    Each way is a list of inputs, the largest first; the first that the guards let through is worth asking. `numbers`
-    are those that the contract mentions: one may be a limit.
+    `numbers` are those that the contract mentions: one may be a limit.
     """
     seen: set[str] = set()
     for native in natives:
@@ -48,7 +56,28 @@ def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int]
             name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
             if name not in seen and (ways := [*_enlarged(place, numbers)]):
                 seen.add(name)
-                yield from ([put(native, place.path, one) for one in some] for some in ways)
+                yield from (Grown(place, [put(native, place.path, one) for one in some]) for some in ways)
+
+
+def middle_changed(place: Place, native: Native) -> Iterator[Native]:
+    """The input with other middles of its long leaf at this place: neighbours exchanged, a part repeated or changed."""
+    value = at(native, place.path)
+    middle = len(value) // 2
+    match value:
+        case str():
+            yield put(native, place.path, value[:middle] + chr(ord(value[middle]) + 1) + value[middle + 1 :])
+        case bytes():
+            yield put(native, place.path, value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :])
+        case list() | dict():
+            keys = list(value) if isinstance(value, dict) else range(len(value))
+            first, one, beside = keys[0], keys[middle], keys[middle + 1]
+            inner = ListOf(place.type.item) if isinstance(place.type, MapOf) else place.type
+            another = _numbered(value[one], len(value), inner)
+            for parts in ({one: value[beside], beside: value[one]}, {one: value[first]}, {one: another}):
+                changed = value.copy()
+                for key, part in parts.items():
+                    changed[key] = part
+                yield put(native, place.path, changed)
 
 
 def _sizes(most: int, numbers: Sequence[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, combinations, repeat, zip_longest
+from itertools import chain, combinations, pairwise, repeat, zip_longest
 from typing import Any, Final
 
 import numpy as np
@@ -15,12 +15,11 @@ from conformance.contract.types import (
     INTEGER_RANGES,
     Scalar,
     Tensor,
+    Type,
     Value,
 )
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
-from conformance.trial.fuzz.seed import (
-    InputPlaces,
-)
+from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.trial.generator import Native
 from conformance.vectors.place import Place, degenerates, distinct_places, put
 
@@ -118,6 +117,40 @@ def _fits(place: Place, number: int) -> bool:
     assert isinstance(place.type, Scalar)
     low, high = INTEGER_RANGES[place.type.name]
     return low <= number <= high
+
+
+def exchanged(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
+    """For every two neighbours of one type, the first of these inputs in which they differ, with their values exchanged.
+
+    Neighbours are two parts of a list or a tensor, two keys of a map, two fields of a struct, one of which may be
+    absent. This finds a backend that ignores an order, or takes one name for another: it remembers the answer of the
+    same values in other places.
+    """
+    seen: set[tuple[Any, ...]] = set()
+    for native in natives:
+        groups: dict[tuple[ValuePath, Type], list[Place]] = {}
+        for place in inside.all(native):
+            groups.setdefault((place.path[:-1], place.type), []).append(place)
+            if isinstance(place.type, Tensor) and place.key not in seen and (other := _two_exchanged(place)) is not None:
+                seen.add(place.key)
+                yield put(native, place.path, other)
+        for one, other in chain.from_iterable(map(pairwise, groups.values())):
+            kind = (one.key, one.is_there, other.key, other.is_there)
+            fits = (one.is_there or other.optional) and (other.is_there or one.optional)
+            if fits and kind not in seen and printed(one.value) != printed(other.value):
+                seen.add(kind)
+                yield put(put(native, one.path, other.value), other.path, one.value)
+
+
+def _two_exchanged(place: Place) -> Any:
+    """A tensor with the first two neighbours exchanged that differ; None if all its elements are the same."""
+    flat = place.value.reshape(-1)
+    apart = np.flatnonzero(flat[:-1] != flat[1:])
+    if not apart.size:
+        return None
+    changed = place.value.copy()
+    changed.reshape(-1)[apart[0] : apart[0] + 2] = flat[apart[0] : apart[0] + 2][::-1]
+    return changed
 
 
 _EXACT: Final = (11, 24, 53)  # integer bits that a float of 16, 32 and 64 bits represents exactly

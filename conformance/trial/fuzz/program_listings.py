@@ -82,8 +82,8 @@ def grown(pool: Pool) -> Iterator[Program]:
         takes = method_of(pool.codebook, operator).takes
         for seed in fullest_inputs(pool, operator)[:1]:
             words = pool.words[operator]
-            for ways in large(words.inside, [seed.native], words.numbers):
-                turns = (ProgramCall(operator, native, seed.roots, 0 if takes else None) for native in ways)
+            for _, natives in large(words.inside, [seed.native], words.numbers):
+                turns = (ProgramCall(operator, native, seed.roots, 0 if takes else None) for native in natives)
                 judged = (turn for turn in turns if is_judged(pool, turn) and within(pool, turn))
                 programs = (_grown(pool, turn, handles) for turn in judged)
                 if (program := next((one for one in programs if one), None)) is not None:

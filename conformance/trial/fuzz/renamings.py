@@ -87,6 +87,7 @@ def _spellings(name: str) -> Iterator[str]:
     yield from (name.swapcase(), f"{name}\0", f" {name}", f"{name}{ASTRAL}", f"{HALFWIDTH}{name}", f"~{name}")
     yield from (f"!{name}", f"{name}{COMPOSED}", f"{name}{DECOMPOSED}")
     yield from (name + "k" * count for count in _LONGER)
+    yield f"{name}{'k' * (_LONGER[-1] // 2)}j".ljust(len(name) + _LONGER[-1], "k")  # differs in the middle alone
     yield from ("0", "10", "9", "null", "__proto__", f"{name}/x", f"{name}.x", f"{name}:x", f'{name}"', f"{name}\\")
 
 
