@@ -223,8 +223,6 @@ def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
         if "fields" not in body:
             raise _unknown(source, path, "a struct needs `fields`", "declare each field with its type")
         return struct_at(source, (*path, "fields"), named)
-    if text.strip().startswith("{"):
-        raise _unknown(source, (*path, "type"), "a struct has no name here", "write type: struct, and `fields:` below")
     return parse_type(text, source, (*path, "type"), named)
 
 
@@ -249,8 +247,8 @@ def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) ->
         return Tensor(match[1])
     later = source.value.get("types", {}) if path[0] == "types" else {}
     if text in ("struct", "enum") or text.startswith("{"):
-        message = "a struct or enum inside another type has a name"
-        raise _unknown(source, path, message, "declare it in types.yaml, and write its name here: list<NAME>")
+        hint = "write type: struct, and `fields:` below; inside another type, a name of types.yaml: list<NAME>"
+        raise _unknown(source, path, "fields and values are not written inside `type`", hint)
     if text in later:
         raise _unknown(source, path, f"the type {text!r} is not yet known", "a type names only types above it")
     hint = type_meant(text, [*sorted(SCALARS), *PLACES, "value", "tensor", "enum", "struct", *named]) or (

@@ -138,8 +138,8 @@ TABLE = [
     ),
     (
         "struct-inside-a-list", C, "value: {type: uint64}", "value: {type: list<struct>}",
-        "C:11:17: C003 a struct or enum inside another type has a name\n"
-        "    hint: declare it in types.yaml, and write its name here: list<NAME>",
+        "C:11:17: C003 fields and values are not written inside `type`\n"
+        "    hint: write type: struct, and `fields:` below; inside another type, a name of types.yaml: list<NAME>",
     ),
     (
         "key-without-a-value", C, "ordering: {}", "ordering:",

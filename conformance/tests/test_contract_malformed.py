@@ -39,7 +39,7 @@ SPOILT = [
     ("unknown-type", "half:  {type: uint64}", "half:  {type: uint65}", "uint65", "C003", "'uint65'", "uint64"),
     ("unknown-list-item", "half:  {type: uint64}", "half:  {type: list<nat>}", "list<nat>", "C003", "'nat'", "uint64?"),
     ("enum-no-values", "half:  {type: uint64}", "half:  {type: enum}", "{type: enum", "C003", "values", "first"),
-    ("struct-in-type", "half:  {type: uint64}", "half:  {type: '{a: bool}'}", "'{a: bool", "C003", "no name", "fields"),
+    ("struct-in-type", "half:  {type: uint64}", "half:  {type: '{a: bool}'}", "'{a: bool", "C003", "written", "fields"),
     ("struct-bare", "half:  {type: uint64}", "half:  {type: struct}", "{type: struct}\nl", "C003", "fields", "each"),
     ("unknown-record", "state: none", "state: none\nfailure: nothing", "nothing", "C003", "'nothing'", "struct"),
     ("guard-type-error", "rest == 0u", "rest == 0", "== 0\"", "C004", "cannot be applied", "write 0u"),

@@ -9,8 +9,9 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
+from conformance.trial.fuzz.input_listings import exchanged, of_same_length
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, InputPlaces, printed, seeds_of, vocabulary_of
+from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, InputLimits, InputPlaces, printed, seeds_of, vocabulary_of
 from conformance.vectors.corpus import load_corpus
 
 INPUTS = Struct(
@@ -53,7 +54,7 @@ def test_the_last_integer_that_passes_a_guard_and_the_first_that_does_not_are_fo
     assert [native["size"] for native in found] == [99, 100]
 
 
-def test_an_operator_is_asked_at_the_numbers_of_its_contract_and_on_both_sides_of_its_guards() -> None:
+def test_an_operator_is_asked_what_is_listed() -> None:
     shipped = shipped_library()
     forms = codebook_of(shipped)["UML_OS.Data.NextBatch_v2"]
     cases = load_corpus(shipped.suite).cases[forms.contract.operator]
@@ -61,7 +62,13 @@ def test_an_operator_is_asked_at_the_numbers_of_its_contract_and_on_both_sides_o
     seeds, side = seeds_of(forms, cases), InputLimits(forms.contract).side
     words = vocabulary_of(forms.contract, seeds.all)
     known = {printed(native) for native in seeds.all}
+    longest = max(
+        (one for one in seeds.by_side[ACCEPTED] if len(printed(one)) <= LONGEST),
+        key=lambda one: len(printed(one)),
+    )
     for listed in (
+        exchanged(words.inside, seeds.by_side[ACCEPTED]),
+        of_same_length(words.inside, longest),
         at_numbers(words.inside, seeds.by_side[ACCEPTED], words.numbers),
         beside_guards(words.inside, seeds.by_side, side),
     ):

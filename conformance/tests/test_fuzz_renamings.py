@@ -52,6 +52,13 @@ def test_two_names_become_nearly_one_and_change_places() -> None:
     assert any(one["order"][:2] == ["items", "users"] for one in found)
 
 
+def test_two_long_names_differ_in_the_middle_alone() -> None:
+    names = {name for one in renamings(InputPlaces(INPUTS), [NATIVE]) for name in one["tables"] if len(name) > 9_000}
+    users = sorted(name for name in names if name.startswith("users"))
+    assert [len(name) for name in users] == [9_005, 9_005]
+    assert [k for k in range(9_005) if users[0][k] != users[1][k]] == [4_505]
+
+
 def test_a_map_of_pairs_is_renamed_too() -> None:
     pairs = (("a", 1), ("a", "a"), (0, ["a"]))
     assert renamed_everywhere(pairs, {"a": "b"}) == (("b", 1), ("b", "b"), (0, ["b"]))

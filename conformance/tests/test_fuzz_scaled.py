@@ -9,8 +9,8 @@ import numpy as np
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.growth import large
-from conformance.trial.fuzz.input_listings import neighbours, pair_variants
+from conformance.trial.fuzz.growth import large, middle_changed
+from conformance.trial.fuzz.input_listings import exchanged, neighbours, of_same_length, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import InputPlaces
@@ -67,7 +67,8 @@ def test_what_a_guard_may_refuse_is_tried_again_with_the_sizes_that_the_contract
 def test_a_list_of_structs_is_grown_with_other_texts_and_numbers_in_each() -> None:
     item = Struct((Field("id", Scalar("string")), Field("row", Scalar("uint8")), Field("on", Scalar("bool"))))
     natives: list[dict[str, Any]] = [{"items": [{"id": "a", "row": 250, "on": True}]}]
-    different, alike, *_ = (grown.natives for grown in large(InputPlaces(Struct((Field("items", ListOf(item)),))), natives))
+    grown = large(InputPlaces(Struct((Field("items", ListOf(item)),))), natives)
+    different, alike, *_ = (one.natives for one in grown)
     assert len({one["id"] for one in different[0]["items"]}) == 300
     assert {one["row"] for one in different[0]["items"]} == {*range(256)}
     assert {one["on"] for one in different[0]["items"]} == {True}
@@ -82,6 +83,50 @@ def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> Non
     assert len(grown[1]["a"]) == 2**20 + 1
     assert len(grown[2]["a"]) == 2**18
     assert len(set(grown[3]["b"])) == len(grown[4]["b"]) == 4_999
+
+
+def test_a_long_leaf_comes_with_other_middles_alone() -> None:
+    others: dict[str, list[Any]] = {}
+    for place, natives in large(InputPlaces(INPUTS), [NATIVE]):
+        for one in middle_changed(place, natives[0]):
+            (name,) = [name for name in one if one[name] is not natives[0][name]]
+            others.setdefault(name, []).append((natives[0][name], one[name]))
+    for name in ("name", "blob"):
+        for long, other in others[name]:
+            assert len(long) == len(other)
+            assert [k for k in range(len(long)) if long[k] != other[k]] == [len(long) // 2]
+    middle = 4_999 // 2
+    parts = [(long[middle : middle + 2], other[middle : middle + 2]) for long, other in others["levels"][:3]]
+    assert parts == [([2500, 2501], changed) for changed in ([2501, 2500], [1, 2501], [7499, 2501])]
+    assert all(long[:middle] == other[:middle] for long, other in others["levels"])
+    assert any([*long.values()] != [*other.values()] for long, other in others["counts"])
+
+
+def test_the_values_of_two_neighbours_are_exchanged() -> None:
+    type_ = Struct(
+        (
+            Field("one", Scalar("uint64"), optional=True),
+            Field("other", Scalar("uint64"), optional=True),
+            Field("must", Scalar("uint64")),
+            Field("items", ListOf(Scalar("string"))),
+            Field("ids", Tensor("int32")),
+        )
+    )
+    native: dict[str, Any] = {"one": 5, "must": 7, "items": ["a", "a", "b"], "ids": np.array([4, 4, 9], dtype="int32")}
+    found = [{**one, "ids": one["ids"].tolist()} for one in exchanged(InputPlaces(type_), [native])]
+    plain = {**native, "ids": [4, 4, 9]}
+    without = {name: part for name, part in plain.items() if name != "one"}
+    assert sorted(found, key=repr) == sorted(
+        [{**plain, "items": ["a", "b", "a"]}, {**plain, "ids": [4, 9, 4]}, {**without, "other": 5}], key=repr
+    )
+
+
+def test_each_leaf_of_an_input_gets_a_value_of_the_same_length() -> None:
+    native: dict[str, Any] = {**NATIVE, "levels": [4, 5, 8]}
+    found = list(of_same_length(InputPlaces(INPUTS), native))
+    assert {name for one in found for name in one if one[name] is not native[name]} == set(NATIVE) - {"item"}
+    assert [5, 5, 8] in [one["levels"] for one in found] or [0, 5, 8] in [one["levels"] for one in found]
+    assert all(len(repr(one)) == len(repr(native)) for one in found)
 
 
 def test_numbers_that_meet_are_moved_together_and_one_beside_the_other() -> None:

@@ -16,6 +16,7 @@ from conformance.trial.fuzz.input_listings import (
     exchanged,
     leaf_variants,
     neighbours,
+    of_same_length,
     pair_variants,
     triple_variants,
     versions,
@@ -41,7 +42,7 @@ _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a generated input, if there is a generator
 _AS_GENERATED: Final = 0.6  # share of the generated inputs that are asked unchanged
-_MOST_DEGENERATE: Final = 600  # calls
+_MOST_DEGENERATE: Final = 640  # calls
 _MOST_RECORDS: Final = 100  # for each guard
 _PLAIN_RECORD: Final = 2  # fields of a failure record: the code and the operator
 _MOST_RELATED: Final = 150
@@ -49,6 +50,7 @@ _MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
 _MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
 _MOST_EXCHANGED: Final = 150
+_MOST_LONG: Final = 100
 _MOST_VERSIONS: Final = 150
 _MOST_AT_NUMBERS: Final = 150
 _MOST_BESIDE: Final = 80
@@ -70,14 +72,16 @@ def drawn_calls(
     forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: InputLimits | None = None
 ) -> tuple[DrawnCall, ...]:
     """The calls, all different: the smallest example of every side, degenerate values leaf by leaf, large numbers that
-    are nearly equal, numbers that fewer bits make equal, versions, limits, other names, then `wanted` drawn calls.
+    are nearly equal, numbers that fewer bits make equal, neighbours exchanged, the longest example changed, versions,
+    limits, other names, then `wanted` drawn calls.
     Calls with one large leaf come last, so that a small call shows a mistake first.
 
-    No drawn call is a frozen call. There are fewer than `wanted` if no more are found.
+    No drawn call is a frozen call; a listed one may be. There are fewer than `wanted` if no more are found.
     """
     hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.refused_degenerate()]
-    calls += [*hand.related(), *hand.neighbours(), *hand.exchanged(), *hand.versions(), *hand.limits(), *hand.renamed()]
+    calls += [*hand.related(), *hand.neighbours(), *hand.exchanged(), *hand.long(), *hand.versions()]
+    calls += [*hand.limits(), *hand.renamed()]
     grown = [*hand.grown()]
     return (*calls, *hand.drawn(wanted), *grown)
 
@@ -94,7 +98,7 @@ class _CallDrawer:
         self.contract, self.seeds, self.random = forms.contract, seeds, random
         self.bounds, self.generator = bounds, generator_of(forms.contract, forms.suite)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
-        self.known = {printed(native) for native in seeds.all}
+        self.known: set[str] = set()
         # If all examples that a guard refuses are cheap, the calls drawn for it must be cheap too.
         self.cheap = {
             side
@@ -104,12 +108,20 @@ class _CallDrawer:
 
     def opening(self) -> Iterator[DrawnCall]:
         for side, natives in self.seeds.by_side.items():
+            self.known.add(printed(natives[0]))
             yield DrawnCall(side, natives[0], OPENING)
 
     def degenerate(self) -> Iterator[DrawnCall]:
         natives = leaf_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
+
+    def long(self) -> Iterator[DrawnCall]:
+        """The longest example that may be asked, with each leaf changed to a value of the same length."""
+        natives = [one for one in self.seeds.by_side.get(ACCEPTED, ()) if len(printed(one)) <= LONGEST]
+        for native in sorted(natives, key=lambda one: len(printed(one)))[-1:]:
+            calls = (self.call(one, DEGENERATE) for one in of_same_length(self.words.inside, native))
+            yield from islice((call for call in calls if call is not None), _MOST_LONG)
 
     def refused_degenerate(self) -> Iterator[DrawnCall]:
         """Degenerate values in the smallest example of every guard, which refuses them too: what a failure record says
@@ -179,10 +191,11 @@ class _CallDrawer:
                 yield from filter(None, (self.call(one, GROWN) for one in middle_changed(place, call.native)))
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
-            natives = self.generator.grown(Random(self.contract.operator))  # noqa: S311
-            yield from filter(None, (self.call(native, GROWN) for native in natives))
+            made = self.generator.grown(Random(self.contract.operator))  # noqa: S311
+            yield from filter(None, (self.call(native, GROWN) for native in made))
 
     def drawn(self, wanted: int) -> Iterator[DrawnCall]:
+        self.known.update(printed(native) for native in self.seeds.all)
         guards = [side for side in self.seeds.by_side if side != ACCEPTED]
         refused = int(wanted * (1 - _SUCCEEDING)) if guards else 0
         near: list[DrawnCall] = []
@@ -249,7 +262,7 @@ class _CallDrawer:
         return crossed
 
     def call(self, native: Native, why: str, choices: Callable[[], RecordedChoices] | None = None) -> DrawnCall | None:
-        """The call with these inputs; None if it was drawn before, is frozen, or must not be asked."""
+        """The call with these inputs; None if it is known, or must not be asked."""
         told = printed(native)
         if told in self.known or (why == DEGENERATE and len(told) > LONGEST):
             return None

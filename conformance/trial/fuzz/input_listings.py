@@ -1,11 +1,14 @@
-"""Inputs that are tried before any drawn one. Each listing finds one kind of mistake in pure operators."""
+"""Inputs that are tried before any drawn one. Each listing finds one kind of mistake in pure operators.
+
+Where an input is changed a little, the input itself comes too: only both show a backend that takes one for the other.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, combinations, pairwise, repeat, zip_longest
+from itertools import chain, combinations, islice, pairwise, repeat, zip_longest
 from typing import Any, Final
 
 import numpy as np
@@ -27,17 +30,32 @@ Kind = tuple[str, bool, bool]
 
 
 def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every kind of leaf, the first of these inputs that has it, with each degenerate value of its type.
+    """For every kind of leaf, the first of these inputs that has it, as it is and with each degenerate value there.
 
     The first value of every kind comes before the second of any, so a caller that stops early misses no leaf.
     """
     found: dict[Kind, Iterator[tuple[Native, ValuePath, Any]]] = {}
+    used: dict[int, Native] = {}
     for native in natives:
         for kind, path, values in _leaves(inside, native):
             if kind not in found:
+                used[id(native)] = native
                 found[kind] = zip(repeat(native), repeat(path), values, strict=False)
+    yield from used.values()
     for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
         yield put(native, path, value)
+
+
+def of_same_length(inside: InputPlaces, native: Native) -> Iterator[Native]:
+    """An input, and it with each leaf changed alone, first and last place, to a value printed in as many letters.
+
+    In a long input, this finds a backend that knows an input by its first letters and its length.
+    """
+    yield native
+    for place in (*inside.first(native), *inside.last(native)):
+        length = len(printed(place.value))
+        alike = (value for value in degenerates(place) if len(printed(value)) == length)
+        yield from (put(native, place.path, value) for value in islice(alike, 1))
 
 
 def _leaves(inside: InputPlaces, native: Native) -> Iterator[tuple[Kind, ValuePath, Iterator[Any]]]:
@@ -120,37 +138,37 @@ def _fits(place: Place, number: int) -> bool:
 
 
 def exchanged(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every two neighbours of one type, the first of these inputs in which they differ, with their values exchanged.
+    """For every two neighbours of one type, the first of these inputs where they differ, with and without their values
+    exchanged.
 
     Neighbours are two parts of a list or a tensor, two keys of a map, two fields of a struct, one of which may be
-    absent. This finds a backend that ignores an order, or takes one name for another: it remembers the answer of the
-    same values in other places.
+    absent. This finds a backend that ignores an order or a name: it takes the same values in other places for the same
+    input.
     """
     seen: set[tuple[Any, ...]] = set()
     for native in natives:
         groups: dict[tuple[ValuePath, Type], list[Place]] = {}
         for place in inside.all(native):
             groups.setdefault((place.path[:-1], place.type), []).append(place)
-            if isinstance(place.type, Tensor) and place.key not in seen and (other := _two_exchanged(place)) is not None:
-                seen.add(place.key)
-                yield put(native, place.path, other)
+            if isinstance(place.type, Tensor) and (place.key,) not in seen:
+                tensors = [*_with_two_exchanged(place.value)]
+                seen.update((place.key,) for _ in tensors)
+                yield from (one for tensor in tensors for one in (native, put(native, place.path, tensor)))
         for one, other in chain.from_iterable(map(pairwise, groups.values())):
             kind = (one.key, one.is_there, other.key, other.is_there)
             fits = (one.is_there or other.optional) and (other.is_there or one.optional)
             if fits and kind not in seen and printed(one.value) != printed(other.value):
                 seen.add(kind)
-                yield put(put(native, one.path, other.value), other.path, one.value)
+                yield from (native, put(put(native, one.path, other.value), other.path, one.value))
 
 
-def _two_exchanged(place: Place) -> Any:
-    """A tensor with the first two neighbours exchanged that differ; None if all its elements are the same."""
-    flat = place.value.reshape(-1)
-    apart = np.flatnonzero(flat[:-1] != flat[1:])
-    if not apart.size:
-        return None
-    changed = place.value.copy()
-    changed.reshape(-1)[apart[0] : apart[0] + 2] = flat[apart[0] : apart[0] + 2][::-1]
-    return changed
+def _with_two_exchanged(tensor: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """The tensor with the first two neighbours exchanged that differ, if any do."""
+    flat = tensor.reshape(-1)
+    for first in np.flatnonzero(flat[:-1] != flat[1:])[:1]:
+        changed = tensor.copy()
+        changed.reshape(-1)[first : first + 2] = flat[first : first + 2][::-1]
+        yield changed
 
 
 _EXACT: Final = (11, 24, 53)  # integer bits that a float of 16, 32 and 64 bits represents exactly

@@ -12,7 +12,7 @@ from conformance.contract.machine import State
 from conformance.contract.types import Enum
 from conformance.trial.fuzz.growth import large
 from conformance.trial.fuzz.guard_listings import at_numbers
-from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.input_listings import exchanged, leaf_variants
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
 from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, opening_turns, reading, within
 from conformance.trial.fuzz.renamings import renamings, twins
@@ -197,11 +197,11 @@ def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Ite
 
 
 def _varied(pool: Pool, operator: str, handle: int | None) -> Iterator[ProgramCall]:
-    """Turns of an operation with degenerate inputs, with the numbers of the contract, and with other names."""
+    """Turns of an operation with degenerate inputs, numbers of the contract, neighbours exchanged, and other names."""
     words, alike = pool.words[operator], _alike(pool, operator)
     yield from _degenerate(pool, operator, handle, _MOST_LISTED)
-    numbered = at_numbers(words.inside, alike, words.numbers)
-    for some in (numbered, renamings(words.inside, alike), twins(words.inside, alike)):
+    listed = [listing(words.inside, alike) for listing in (exchanged, renamings, twins)]
+    for some in (at_numbers(words.inside, alike, words.numbers), *listed):
         yield from islice(_turns(pool, operator, handle, some), _MOST_OTHER)
 
 

@@ -23,8 +23,9 @@ _LONGER: Final = (30, 260, 600, 9_000)  # letters more
 
 
 def renamings(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """Some inputs with one of their names given another spelling everywhere."""
+    """Some inputs, and each with one of its names given another spelling everywhere."""
     for native, names in _named(inside, natives):
+        yield native
         for name in names:
             yield from (renamed_everywhere(native, {name: other}) for other in _spellings(name))
 
