@@ -95,9 +95,9 @@ def test_a_long_leaf_comes_with_other_middles_alone() -> None:
         for long, other in others[name]:
             assert len(long) == len(other)
             assert [k for k in range(len(long)) if long[k] != other[k]] == [len(long) // 2]
-    middle = 4_999 // 2
+    middle = 4_999 // 2 - 1
     parts = [(long[middle : middle + 2], other[middle : middle + 2]) for long, other in others["levels"][:3]]
-    assert parts == [([2500, 2501], changed) for changed in ([2501, 2500], [1, 2501], [7499, 2501])]
+    assert parts == [([2499, 2500], changed) for changed in ([2500, 2499], [1, 2500], [7498, 2500])]
     assert all(long[:middle] == other[:middle] for long, other in others["levels"])
     assert any([*long.values()] != [*other.values()] for long, other in others["counts"])
 
@@ -113,17 +113,20 @@ def test_the_values_of_two_neighbours_are_exchanged() -> None:
         )
     )
     native: dict[str, Any] = {"one": 5, "must": 7, "items": ["a", "a", "b"], "ids": np.array([4, 4, 9], dtype="int32")}
-    found = [{**one, "ids": one["ids"].tolist()} for one in exchanged(InputPlaces(type_), [native])]
+    both = [{**one, "ids": one["ids"].tolist()} for one in exchanged(InputPlaces(type_), [native])]
+    found = both[1::2]
     plain = {**native, "ids": [4, 4, 9]}
     without = {name: part for name, part in plain.items() if name != "one"}
     assert sorted(found, key=repr) == sorted(
         [{**plain, "items": ["a", "b", "a"]}, {**plain, "ids": [4, 9, 4]}, {**without, "other": 5}], key=repr
     )
+    assert both[::2] == [plain] * len(found)
 
 
 def test_each_leaf_of_an_input_gets_a_value_of_the_same_length() -> None:
     native: dict[str, Any] = {**NATIVE, "levels": [4, 5, 8]}
-    found = list(of_same_length(InputPlaces(INPUTS), native))
+    itself, *found = of_same_length(InputPlaces(INPUTS), native)
+    assert itself is native
     assert {name for one in found for name in one if one[name] is not native[name]} == set(NATIVE) - {"item"}
     assert [5, 5, 8] in [one["levels"] for one in found] or [0, 5, 8] in [one["levels"] for one in found]
     assert all(len(repr(one)) == len(repr(native)) for one in found)

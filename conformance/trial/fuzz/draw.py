@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from typing import Final
 
@@ -14,6 +14,7 @@ from conformance.trial.fuzz.growth import large, middle_changed
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
 from conformance.trial.fuzz.input_listings import (
     exchanged,
+    leaf_origins,
     leaf_variants,
     neighbours,
     of_same_length,
@@ -42,7 +43,7 @@ _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a generated input, if there is a generator
 _AS_GENERATED: Final = 0.6  # share of the generated inputs that are asked unchanged
-_MOST_DEGENERATE: Final = 640  # calls
+_MOST_DEGENERATE: Final = 600  # calls
 _MOST_RECORDS: Final = 100  # for each guard
 _PLAIN_RECORD: Final = 2  # fields of a failure record: the code and the operator
 _MOST_RELATED: Final = 150
@@ -112,15 +113,25 @@ class _CallDrawer:
             yield DrawnCall(side, natives[0], OPENING)
 
     def degenerate(self) -> Iterator[DrawnCall]:
-        natives = leaf_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
+        """Degenerate values, leaf by leaf, and the inputs in which they are put.
+
+        Only both show a backend that takes one for the other.
+        """
+        accepted = self.seeds.by_side.get(ACCEPTED, ())
+        origins = (self.call(native, DEGENERATE) for native in leaf_origins(self.words.inside, accepted))
+        yield from filter(None, origins)
+        natives = leaf_variants(self.words.inside, accepted)
         calls = (self.call(native, DEGENERATE) for native in natives)
         yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
 
     def long(self) -> Iterator[DrawnCall]:
-        """The longest example that may be asked, with each leaf changed to a value of the same length."""
+        """The longest example that may be asked, with each leaf changed to one of the same length or in the middle."""
         natives = [one for one in self.seeds.by_side.get(ACCEPTED, ()) if len(printed(one)) <= LONGEST]
         for native in sorted(natives, key=lambda one: len(printed(one)))[-1:]:
-            calls = (self.call(one, DEGENERATE) for one in of_same_length(self.words.inside, native))
+            leaves = [place for place in self.words.inside.first(native) if place.is_there]
+            middles = (one for place in leaves for one in middle_changed(place, native))
+            changed = chain(of_same_length(self.words.inside, native), middles)
+            calls = (self.call(one, DEGENERATE) for one in changed)
             yield from islice((call for call in calls if call is not None), _MOST_LONG)
 
     def refused_degenerate(self) -> Iterator[DrawnCall]:

@@ -7,7 +7,7 @@ Only two of them that differ in the middle show a backend that knows a long valu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -60,24 +60,37 @@ def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int]
 
 
 def middle_changed(place: Place, native: Native) -> Iterator[Native]:
-    """The input with other middles of its long leaf at this place: neighbours exchanged, a part repeated or changed."""
+    """The input with other middles of the value at this place, if it is long: neighbours exchanged, a part repeated or
+    changed."""
     value = at(native, place.path)
-    middle = len(value) // 2
+    count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, Sized) else 0
+    middle = count // 2
     match value:
+        case _ if count < _LEAST:
+            return
         case str():
             yield put(native, place.path, value[:middle] + chr(ord(value[middle]) + 1) + value[middle + 1 :])
         case bytes():
             yield put(native, place.path, value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :])
-        case list() | dict():
-            keys = list(value) if isinstance(value, dict) else range(len(value))
-            first, one, beside = keys[0], keys[middle], keys[middle + 1]
+        case dict():
+            keys = list(value)
             inner = ListOf(place.type.item) if isinstance(place.type, MapOf) else place.type
-            another = _numbered(value[one], len(value), inner)
-            for parts in ({one: value[beside], beside: value[one]}, {one: value[first]}, {one: another}):
-                changed = value.copy()
-                for key, part in parts.items():
-                    changed[key] = part
-                yield put(native, place.path, changed)
+            for parts in _other_parts([value[key] for key in keys], inner):
+                yield put(native, place.path, dict(zip(keys, parts, strict=True)))
+        case list():
+            yield from (put(native, place.path, parts) for parts in _other_parts(value, place.type))
+        case np.ndarray():
+            for parts in _other_parts([*value.reshape(-1)], place.type):
+                yield put(native, place.path, np.array(parts, dtype=value.dtype).reshape(value.shape))
+
+
+def _other_parts(parts: Sequence[Any], type_: Type) -> Iterator[list[Any]]:
+    """The parts with the two before and behind the middle exchanged, and with another one there."""
+    middle = len(parts) // 2
+    one, next_one = parts[middle - 1], parts[middle]
+    other = not one if isinstance(one, bool | np.bool_) else _numbered(one, len(parts), type_)
+    for two in ((next_one, one), (parts[0], next_one), (other, next_one)):
+        yield [*parts[: middle - 1], *two, *parts[middle + 1 :]]
 
 
 def _sizes(most: int, numbers: Sequence[int]) -> list[int]:

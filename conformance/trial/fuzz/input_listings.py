@@ -1,7 +1,4 @@
-"""Inputs that are tried before any drawn one. Each listing finds one kind of mistake in pure operators.
-
-Where an input is changed a little, the input itself comes too: only both show a backend that takes one for the other.
-"""
+"""Inputs that are tried before any drawn one. Each listing finds one kind of mistake in pure operators."""
 
 from __future__ import annotations
 
@@ -30,20 +27,29 @@ Kind = tuple[str, bool, bool]
 
 
 def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every kind of leaf, the first of these inputs that has it, as it is and with each degenerate value there.
+    """For every kind of leaf, the first of these inputs that has it, with each degenerate value of its type.
 
     The first value of every kind comes before the second of any, so a caller that stops early misses no leaf.
     """
-    found: dict[Kind, Iterator[tuple[Native, ValuePath, Any]]] = {}
-    used: dict[int, Native] = {}
+    found = [zip(repeat(native), *rest, strict=False) for native, *rest in _first_of_each_kind(inside, natives)]
+    for native, path, value in filter(None, chain.from_iterable(zip_longest(*found))):
+        yield put(native, path, value)
+
+
+def leaf_origins(inside: InputPlaces, natives: Iterable[Native]) -> list[Native]:
+    """The inputs that `leaf_variants` changes."""
+    return [*{id(native): native for native, *_ in _first_of_each_kind(inside, natives)}.values()]
+
+
+def _first_of_each_kind(
+    inside: InputPlaces, natives: Iterable[Native]
+) -> Iterator[tuple[Native, Iterator[ValuePath], Iterator[Any]]]:
+    seen: set[Kind] = set()
     for native in natives:
         for kind, path, values in _leaves(inside, native):
-            if kind not in found:
-                used[id(native)] = native
-                found[kind] = zip(repeat(native), repeat(path), values, strict=False)
-    yield from used.values()
-    for native, path, value in filter(None, chain.from_iterable(zip_longest(*found.values()))):
-        yield put(native, path, value)
+            if kind not in seen:
+                seen.add(kind)
+                yield native, repeat(path), values
 
 
 def of_same_length(inside: InputPlaces, native: Native) -> Iterator[Native]:
@@ -53,9 +59,13 @@ def of_same_length(inside: InputPlaces, native: Native) -> Iterator[Native]:
     """
     yield native
     for place in (*inside.first(native), *inside.last(native)):
-        length = len(printed(place.value))
-        alike = (value for value in degenerates(place) if len(printed(value)) == length)
+        alike = (value for value in degenerates(place) if _size(value) == _size(place.value))
         yield from (put(native, place.path, value) for value in islice(alike, 1))
+
+
+def _size(value: Any) -> Any:
+    """The shape of a tensor; of another value, the number of letters that it is printed in."""
+    return value.shape if isinstance(value, np.ndarray) else len(printed(value))
 
 
 def _leaves(inside: InputPlaces, native: Native) -> Iterator[tuple[Kind, ValuePath, Iterator[Any]]]:
