@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from checks.generators.relational import random_database
@@ -59,11 +60,20 @@ def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: st
         assert max(lists + shapes) > 64
 
 
-def test_large_calls_are_asked_beside_the_drawn_ones_and_change_none_of_them() -> None:
-    forms = CODEBOOK["Batch.BuildAdjacency"]
+def test_large_calls_are_asked_beside_the_drawn_ones_the_first_with_another_middle() -> None:
+    forms = CODEBOOK["Batch.RemapText"]
+    generator = generator_of(forms.contract, SHIPPED)
+    assert generator is not None
+    assert generator.grown is not None
     calls = calls_for(forms, (), wanted=20)
-    assert [call.why for call in calls].count(GROWN) == 4
     assert [call.why for call in calls].count(DRAWN) == 20
+    bits = "uint16"  # a NaN does not equal itself
+    asked = [call.native["text_embeddings"].view(bits) for call in calls if call.why == GROWN]
+    large = [native["text_embeddings"].view(bits) for native in generator.grown(Random(forms.contract.operator))]
+    assert all(any(np.array_equal(one, other) for other in asked) for one in large)
+    first, middle = large[0], large[0].size // 2
+    apart = [np.flatnonzero(first != other) for other in asked if other.shape == first.shape]
+    assert [middle - 1, middle] in [places.tolist() for places in apart]
 
 
 def test_every_generator_is_named_by_a_contract() -> None:

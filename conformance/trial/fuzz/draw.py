@@ -52,6 +52,7 @@ _MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
 _MOST_EXCHANGED: Final = 150
 _MOST_LONG: Final = 100
+_NEAR_GROWN: Final = 2  # of the generator's large inputs, so many are changed too
 _MOST_VERSIONS: Final = 150
 _MOST_AT_NUMBERS: Final = 150
 _MOST_BESIDE: Final = 80
@@ -128,11 +129,13 @@ class _CallDrawer:
         """The longest example that may be asked, with each leaf changed to one of the same length or in the middle."""
         natives = [one for one in self.seeds.by_side.get(ACCEPTED, ()) if len(printed(one)) <= LONGEST]
         for native in sorted(natives, key=lambda one: len(printed(one)))[-1:]:
-            leaves = [place for place in self.words.inside.first(native) if place.is_there]
-            middles = (one for place in leaves for one in middle_changed(place, native))
-            changed = chain(of_same_length(self.words.inside, native), middles)
-            calls = (self.call(one, DEGENERATE) for one in changed)
-            yield from islice((call for call in calls if call is not None), _MOST_LONG)
+            yield from self.near_long(native, DEGENERATE)
+
+    def near_long(self, native: Native, why: str) -> Iterator[DrawnCall]:
+        leaves = [place for place in self.words.inside.first(native) if place.is_there]
+        middles = (one for place in leaves for one in middle_changed(place, native))
+        calls = (self.call(one, why) for one in chain(of_same_length(self.words.inside, native), middles))
+        yield from islice((call for call in calls if call is not None), _MOST_LONG)
 
     def refused_degenerate(self) -> Iterator[DrawnCall]:
         """Degenerate values in the smallest example of every guard, which refuses them too: what a failure record says
@@ -203,7 +206,10 @@ class _CallDrawer:
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
             made = self.generator.grown(Random(self.contract.operator))  # noqa: S311
-            yield from filter(None, (self.call(native, GROWN) for native in made))
+            for k, native in enumerate(made):
+                yield from filter(None, [self.call(native, GROWN)])
+                if k < _NEAR_GROWN:
+                    yield from self.near_long(native, GROWN)
 
     def drawn(self, wanted: int) -> Iterator[DrawnCall]:
         self.known.update(printed(native) for native in self.seeds.all)

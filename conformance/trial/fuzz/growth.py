@@ -80,15 +80,17 @@ def middle_changed(place: Place, native: Native) -> Iterator[Native]:
         case list():
             yield from (put(native, place.path, parts) for parts in _other_parts(value, place.type))
         case np.ndarray():
-            for parts in _other_parts([*value.reshape(-1)], place.type):
-                yield put(native, place.path, np.array(parts, dtype=value.dtype).reshape(value.shape))
+            for two in ((middle, middle - 1), (0, middle)):
+                order = np.arange(count)
+                order[middle - 1 : middle + 1] = two
+                yield put(native, place.path, value.reshape(-1)[order].reshape(value.shape))
 
 
 def _other_parts(parts: Sequence[Any], type_: Type) -> Iterator[list[Any]]:
     """The parts with the two before and behind the middle exchanged, and with another one there."""
     middle = len(parts) // 2
     one, next_one = parts[middle - 1], parts[middle]
-    other = not one if isinstance(one, bool | np.bool_) else _numbered(one, len(parts), type_)
+    other = not one if isinstance(one, bool) else _numbered(one, len(parts), type_)
     for two in ((next_one, one), (parts[0], next_one), (other, next_one)):
         yield [*parts[: middle - 1], *two, *parts[middle + 1 :]]
 
