@@ -8,8 +8,9 @@ from typing import Any
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.growth import large, middle_changed
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
-from conformance.trial.fuzz.input_listings import exchanged, of_same_length
+from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, of_same_length
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, InputLimits, InputPlaces, printed, seeds_of, vocabulary_of
 from conformance.vectors.corpus import load_corpus
@@ -75,3 +76,9 @@ def test_an_operator_is_asked_what_is_listed() -> None:
         wanted = {printed(native) for native in islice(listed, 10) if side(native) is not None} - known
         assert wanted
         assert wanted <= asked
+    # Beside the changed inputs: a backend that takes one for the other may be right in one of them.
+    assert {printed(native) for native in leaf_origins(words.inside, seeds.by_side[ACCEPTED])} <= asked
+    grown = large(words.inside, seeds.by_side[ACCEPTED], words.numbers)
+    long = [(place, native) for place, natives in grown for native in natives if printed(native) in asked]
+    assert long
+    assert {printed(other) for place, native in long for other in middle_changed(place, native)} <= asked
