@@ -247,7 +247,7 @@ def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) ->
         return Tensor(match[1])
     later = source.value.get("types", {}) if path[0] == "types" else {}
     if text in ("struct", "enum") or text.startswith("{"):
-        hint = "write type: struct, and `fields:` below; inside another type, a name of types.yaml: list<NAME>"
+        hint = "write type: struct and `fields:`, type: enum and `values:`, or a name of types.yaml: list<NAME>"
         raise _unknown(source, path, "fields and values are not written inside `type`", hint)
     if text in later:
         raise _unknown(source, path, f"the type {text!r} is not yet known", "a type names only types above it")

@@ -139,7 +139,7 @@ TABLE = [
     (
         "struct-inside-a-list", C, "value: {type: uint64}", "value: {type: list<struct>}",
         "C:11:17: C003 fields and values are not written inside `type`\n"
-        "    hint: write type: struct, and `fields:` below; inside another type, a name of types.yaml: list<NAME>",
+        "    hint: write type: struct and `fields:`, type: enum and `values:`, or a name of types.yaml: list<NAME>",
     ),
     (
         "key-without-a-value", C, "ordering: {}", "ordering:",

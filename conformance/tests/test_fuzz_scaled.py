@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
+from conformance.codec.form import form_of
+from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.growth import large, middle_changed
 from conformance.trial.fuzz.input_listings import exchanged, neighbours, of_same_length, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import InputPlaces
+from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import Place, degenerates
 
@@ -102,6 +103,32 @@ def test_a_long_leaf_comes_with_other_middles_alone() -> None:
     assert any([*long.values()] != [*other.values()] for long, other in others["counts"])
 
 
+def test_another_middle_keeps_the_type_of_every_value() -> None:
+    fields = [Field(f"f{k}", Scalar("uint64") if k % 2 else Scalar("bool")) for k in range(20)]
+    type_ = Struct(
+        (
+            Field("many", Struct(tuple(fields))),
+            Field("choice", Enum(("a_choice_of_many_letters",))),
+            Field("last", Scalar("string")),
+            Field("below", Scalar("string")),
+            Field("item", Value()),
+        )
+    )
+    native: dict[str, Any] = {
+        "many": {field.name: k if k % 2 else False for k, field in enumerate(fields)},
+        "choice": "a_choice_of_many_letters",
+        "last": "\U0010ffff" * 20,
+        "below": "\ud7ff" * 20,  # the next number is no letter
+        "item": {f"k{k}": k for k in range(20)},
+    }
+    form = form_of(type_)
+    found = [one for place in InputPlaces(type_).first(native) for one in middle_changed(place, native)]
+    assert {name for one in found for name in one if one[name] != native[name]} == {"last", "below", "item"}
+    for one in found:
+        assert form.to_native(form.from_native(one)) == one
+        printed(one).encode()
+
+
 def test_the_values_of_two_neighbours_are_exchanged() -> None:
     type_ = Struct(
         (
@@ -110,17 +137,17 @@ def test_the_values_of_two_neighbours_are_exchanged() -> None:
             Field("must", Scalar("uint64")),
             Field("items", ListOf(Scalar("string"))),
             Field("ids", Tensor("int32")),
+            Field("none", Tensor("bool"), optional=True),
         )
     )
     native: dict[str, Any] = {"one": 5, "must": 7, "items": ["a", "a", "b"], "ids": np.array([4, 4, 9], dtype="int32")}
-    both = [{**one, "ids": one["ids"].tolist()} for one in exchanged(InputPlaces(type_), [native])]
-    found = both[1::2]
+    itself, *found = [{**one, "ids": one["ids"].tolist()} for one in exchanged(InputPlaces(type_), [native, native])]
     plain = {**native, "ids": [4, 4, 9]}
     without = {name: part for name, part in plain.items() if name != "one"}
     assert sorted(found, key=repr) == sorted(
         [{**plain, "items": ["a", "b", "a"]}, {**plain, "ids": [4, 9, 4]}, {**without, "other": 5}], key=repr
     )
-    assert both[::2] == [plain] * len(found)
+    assert itself == plain
 
 
 def test_each_leaf_of_an_input_gets_a_value_of_the_same_length() -> None:

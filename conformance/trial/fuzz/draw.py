@@ -128,8 +128,8 @@ class _CallDrawer:
     def long(self) -> Iterator[DrawnCall]:
         """The longest example that may be asked, with each leaf changed to one of the same length or in the middle."""
         natives = [one for one in self.seeds.by_side.get(ACCEPTED, ()) if len(printed(one)) <= LONGEST]
-        for native in sorted(natives, key=lambda one: len(printed(one)))[-1:]:
-            yield from self.near_long(native, DEGENERATE)
+        if natives:
+            yield from self.near_long(max(natives, key=lambda one: len(printed(one))), DEGENERATE)
 
     def near_long(self, native: Native, why: str) -> Iterator[DrawnCall]:
         leaves = [place for place in self.words.inside.first(native) if place.is_there]

@@ -66,10 +66,11 @@ def middle_changed(place: Place, native: Native) -> Iterator[Native]:
     count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, Sized) else 0
     middle = count // 2
     match value:
-        case _ if count < _LEAST:
+        case _ if count < _LEAST or isinstance(place.type, Struct | Enum):
             return
         case str():
-            yield put(native, place.path, value[:middle] + chr(ord(value[middle]) + 1) + value[middle + 1 :])
+            letter = "b" if value[middle] == "a" else "a"
+            yield put(native, place.path, value[:middle] + letter + value[middle + 1 :])
         case bytes():
             yield put(native, place.path, value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :])
         case dict():

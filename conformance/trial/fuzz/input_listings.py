@@ -148,28 +148,32 @@ def _fits(place: Place, number: int) -> bool:
 
 
 def exchanged(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
-    """For every two neighbours of one type, the first of these inputs where they differ, with and without their values
-    exchanged.
+    """For every two neighbours of one type, the first of these inputs where they differ, with their values exchanged;
+    each input comes unchanged too.
 
     Neighbours are two parts of a list or a tensor, two keys of a map, two fields of a struct, one of which may be
-    absent. This finds a backend that ignores an order or a name: it takes the same values in other places for the same
-    input.
+    absent. Only both inputs show a backend that ignores an order or a name.
     """
     seen: set[tuple[Any, ...]] = set()
     for native in natives:
-        groups: dict[tuple[ValuePath, Type], list[Place]] = {}
-        for place in inside.all(native):
-            groups.setdefault((place.path[:-1], place.type), []).append(place)
-            if isinstance(place.type, Tensor) and (place.key,) not in seen:
-                tensors = [*_with_two_exchanged(place.value)]
-                seen.update((place.key,) for _ in tensors)
-                yield from (one for tensor in tensors for one in (native, put(native, place.path, tensor)))
-        for one, other in chain.from_iterable(map(pairwise, groups.values())):
-            kind = (one.key, one.is_there, other.key, other.is_there)
-            fits = (one.is_there or other.optional) and (other.is_there or one.optional)
-            if fits and kind not in seen and printed(one.value) != printed(other.value):
-                seen.add(kind)
-                yield from (native, put(put(native, one.path, other.value), other.path, one.value))
+        if changed := [*_exchanged_in(inside, native, seen)]:
+            yield from (native, *changed)
+
+
+def _exchanged_in(inside: InputPlaces, native: Native, seen: set[tuple[Any, ...]]) -> Iterator[Native]:
+    groups: dict[tuple[ValuePath, Type], list[Place]] = {}
+    for place in inside.all(native):
+        groups.setdefault((place.path[:-1], place.type), []).append(place)
+        if isinstance(place.type, Tensor) and place.is_there and (place.key,) not in seen:
+            for tensor in _with_two_exchanged(place.value):
+                seen.add((place.key,))
+                yield put(native, place.path, tensor)
+    for one, other in chain.from_iterable(map(pairwise, groups.values())):
+        kind = (one.key, one.is_there, other.key, other.is_there)
+        fits = (one.is_there or other.optional) and (other.is_there or one.optional)
+        if fits and kind not in seen and printed(one.value) != printed(other.value):
+            seen.add(kind)
+            yield put(put(native, one.path, other.value), other.path, one.value)
 
 
 def _with_two_exchanged(tensor: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
