@@ -52,7 +52,7 @@ _MOST_MOVED: Final = 40
 _MOST_NEIGHBOURS: Final = 120
 _MOST_EXCHANGED: Final = 150
 _MOST_LONG: Final = 100
-_NEAR_GROWN: Final = 2  # of the generator's large inputs, so many are changed too
+_NEAR_GROWN: Final = 2  # of the generator's large inputs that are not too long, so many are changed too
 _MOST_VERSIONS: Final = 150
 _MOST_AT_NUMBERS: Final = 150
 _MOST_BESIDE: Final = 80
@@ -205,10 +205,11 @@ class _CallDrawer:
                 yield from filter(None, (self.call(one, GROWN) for one in middle_changed(place, call.native)))
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
-            made = self.generator.grown(Random(self.contract.operator))  # noqa: S311
-            for k, native in enumerate(made):
+            near = 0
+            for native in self.generator.grown(Random(self.contract.operator)):  # noqa: S311
                 yield from filter(None, [self.call(native, GROWN)])
-                if k < _NEAR_GROWN:
+                if near < _NEAR_GROWN and len(printed(native)) <= LONGEST:
+                    near += 1
                     yield from self.near_long(native, GROWN)
 
     def drawn(self, wanted: int) -> Iterator[DrawnCall]:
