@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from conformance.codec.codebook import codebook_of
 from conformance.lint.catalogue import lint, rule_with
 from conformance.lint.checks import check_text, claimable
 from conformance.lint.rule import LintTarget
@@ -135,6 +136,27 @@ def test_what_is_known_of_the_same_source_is_believed_and_what_changed_is_asked(
         assert again.rows[BOOLEANS].killed == killed
     foreign = KillMatrix(known.cases, {BOOLEANS: replace(spared, sources="another")}, known.digests)
     assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=MutantOptions(known=foreign)) == known
+
+
+def test_a_row_is_read_again_if_the_clauses_or_what_the_mutant_must_break_changed() -> None:
+    known = decoded()
+    stale = replace(known.rows[BOOLEANS], broken={"guard:gone": 1})
+    for row, believed in ((stale, True), (replace(stale, clauses="others"), False)):
+        old = KillMatrix(known.cases, {BOOLEANS: row}, known.digests)
+        again = measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=MutantOptions(known=old))
+        assert again.rows[BOOLEANS] == (row if believed else known.rows[BOOLEANS])
+
+
+def test_the_clauses_of_a_row_are_those_of_the_operators_that_its_cases_call() -> None:
+    library, cases = shipped_library(), cases_of(DECODE)
+    mutant, contract = library.mutants[BOOLEANS], library.contracts[DECODE]
+    guard, *others = contract.requires
+    renamed = replace(contract, requires=(replace(guard, id="renamed"), *others))
+    other = codebook_of(replace(library, contracts={**library.contracts, DECODE: renamed}))
+    digest = BrokenParts(codebook()).digest(mutant, cases)
+    assert BrokenParts(other).digest(mutant, cases) != digest
+    assert BrokenParts(codebook()).digest(replace(mutant, breaks=("guard:other",)), cases) != digest
+    assert BrokenParts(other).digest(mutant, ()) == BrokenParts(codebook()).digest(mutant, ())
 
 
 # -- what lint asks for

@@ -48,6 +48,7 @@ class MutantRow:
     fuzz: frozenset[str] | None = None
     crash: frozenset[str] | None = None
     sources: str = ""  # a digest of the mutant's own source; equal where only cases can have changed
+    clauses: str = ""  # a digest of the clauses that `broken` was read with
 
     @property
     def noticed_by(self) -> frozenset[str]:
@@ -317,8 +318,7 @@ def _row_record(row: MutantRow, groups: Mapping[str, Sequence[str]]) -> dict[str
     if row.broken:
         record["broken"] = dict(row.broken)
     record |= {kind: sorted(found) for kind in _KINDS if (found := getattr(row, kind)) is not None}
-    if row.sources:
-        record["sources"] = row.sources
+    record |= {name: found for name in ("sources", "clauses") if (found := getattr(row, name))}
     return record
 
 
@@ -338,6 +338,7 @@ def _row_from(id_: str, body: Mapping[str, Any], groups: Mapping[str, Sequence[s
         body.get("broken", {}),
         **kinds,
         sources=body.get("sources", ""),
+        clauses=body.get("clauses", ""),
     )
 
 

@@ -12,8 +12,10 @@ from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
+from conformance.contract.cache import digest_of_texts
 from conformance.contract.family import Mutant
 from conformance.contract.library import Library
+from conformance.contract.model import Contract
 from conformance.lint.call import FrozenCall, UnreadableCase, calls_of
 from conformance.lint.checks import check_of, check_text, guard_text
 from conformance.trial.cases import conversation_verdicts
@@ -200,6 +202,14 @@ class BrokenParts:
             counted.update(set(self._of_result(mutant, case, result)))
         return dict(sorted(counted.items()))
 
+    def digest(self, mutant: Mutant, cases: Iterable[Case]) -> str:
+        """The digest, 16 hex digits, of what `broken` is read with: the clauses of every operator that the cases call,
+        and what the mutant must break."""
+        called = {name for case in cases for name in case.operators}
+        called |= {machine.name for name in called if (machine := self.codebook[name].contract.machine) is not None}
+        texts = (repr([name, *_clause_texts(self.codebook[name].contract)]) for name in sorted(called))
+        return digest_of_texts([*texts, repr(sorted(mutant.breaks))])[:16]
+
     def foreseen(self, case: Case) -> Mapping[str, ContractPrediction]:
         """The calls of a case by step, those left out that lint cannot read."""
         if case.id not in self._known:
@@ -275,6 +285,15 @@ class BrokenParts:
             text = check_text(contract, "refuses", refusal.id)
             if said == f"failure {refusal.code}" and text in mutant.breaks:
                 yield text
+
+
+def _clause_texts(contract: Contract) -> Iterator[tuple[str, ...]]:
+    """The ids, codes and expressions of a contract's guards, refusals, postconditions and invariants."""
+    yield from ((guard.id, guard.code, guard.expression.text) for guard in contract.requires)
+    yield from ((refusal.id, refusal.code) for refusal in contract.refuses)
+    yield from ((clause.id, clause.expression.text) for clause in (*contract.ensures, *contract.invariants))
+    for environment in (contract.environment, contract.result_environment, contract.state_environment):
+        yield from ((let.name, let.expression.text) for let in (environment.lets if environment is not None else ()))
 
 
 def _refused(case: Case) -> list[CallStep]:

@@ -215,11 +215,14 @@ class _MutantTrial:
         return row if row is not None and reach.sources and row.sources == reach.sources else None
 
     def _measured_row(self, mutant: Mutant, reach: MutantScope, old: MutantRow | None) -> MutantRow:
+        by_id = {case.id: case for case in self.cases}
         asked = self.cases if mutant.control else reach.of(self.cases, self.footprints)
         if old is not None and self.effort.known is not None:
             before = self.effort.known.digests
             fresh = {id_ for id_, digest in self.digests.items() if before.get(id_) != digest}
-            if old.killed <= self.digests.keys() and fresh.isdisjoint(case.id for case in asked):
+            killing = [by_id[id_] for id_ in old.killed & by_id.keys()]
+            same = len(killing) == len(old.killed) and old.clauses == self.parts.digest(mutant, killing)
+            if same and fresh.isdisjoint(case.id for case in asked):
                 return old
             asked = [case for case in asked if case.id in old.killed or case.id in fresh]
         timeout = self.codebook.suite.mutants.seconds
@@ -229,13 +232,12 @@ class _MutantTrial:
             said = tried.stderr_tail.strip().splitlines()
             return MutantRow(mutant.id, status, reason=said[-1] if said else tried.refusal)
         killed = tried.wrong
+        row = MutantRow(mutant.id, Status.KILLED if killed else Status.SURVIVED, killed, sources=reach.sources)
+        row = replace(row, clauses=self.parts.digest(mutant, (by_id[id_] for id_ in killed)))
         if mutant.control:
-            status = Status.CONTROL_DEAD if killed else Status.CONTROL_ALIVE
-            return MutantRow(mutant.id, status, killed, sources=reach.sources)
-        by_id = {case.id: case for case in asked}
+            return replace(row, status=Status.CONTROL_DEAD if killed else Status.CONTROL_ALIVE)
         broken = self.parts.broken(mutant, ((by_id[id_], tried.results[id_]) for id_ in sorted(killed)))
-        status = Status.KILLED if killed else Status.SURVIVED
-        return MutantRow(mutant.id, status, killed, behaviour_digest(tried), broken=broken, sources=reach.sources)
+        return replace(row, behaviour=behaviour_digest(tried), broken=broken)
 
 
 def behaviour_digest(tried: Attempt) -> str:
