@@ -31,7 +31,7 @@ from conformance.trial.fuzz.file_parts import (
 )
 from conformance.trial.fuzz.program import after_another_handle, needed_turns, steps_of
 from conformance.trial.fuzz.program_draw import Pool, pool_of
-from conformance.trial.fuzz.program_listings import ended
+from conformance.trial.fuzz.program_sequences import ended
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
 from conformance.vectors.damage import damage
 from conformance.vectors.exchange import Exchange, Transcript

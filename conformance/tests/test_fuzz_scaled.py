@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from conformance.trial.fuzz.growth import large, middle_changed
 from conformance.trial.fuzz.input_listings import exchanged, neighbours, of_same_length, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
+from conformance.trial.fuzz.program_draw import pool_of
+from conformance.trial.fuzz.program_listings import degenerate, grown
 from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import Place, degenerates
@@ -41,25 +44,27 @@ NATIVE: dict[str, Any] = {
     "item": None,
 }
 
+SIZES = (2**20 + 1, 2**17 + 1)  # of texts: the largest, and the largest of those that are asked again
+
 
 def test_a_leaf_is_grown_beyond_the_frozen_sizes_alone_and_its_items_differ() -> None:
     largest = [grown.natives[0] for grown in large(InputPlaces(INPUTS), [NATIVE])]
-    grown: dict[str, list[Any]] = {}
+    found: dict[str, list[Any]] = {}
     for one in largest:
         (name,) = [name for name in one if one[name] is not NATIVE[name]]
-        grown.setdefault(name, []).append(one[name])
-    assert set(grown) == {"name", "blob", "levels", "counts"}
-    assert len(grown["name"][0]) == len(grown["blob"][0]) == 2**20 + 1
-    assert grown["name"][1][1:] == "\U0001f600" * (2**18 - 1)
-    different, alike = grown["levels"]
+        found.setdefault(name, []).append(one[name])
+    assert set(found) == {"name", "blob", "levels", "counts"}
+    assert len(found["name"][0]) == len(found["blob"][0]) == 2**20 + 1
+    assert found["name"][1][1:] == "\U0001f600" * (2**18 - 1)
+    different, alike = found["levels"]
     assert len(set(different)) == len(alike) == 4_999
     assert set(alike) == {1}
-    assert len(grown["counts"][0]) == 5_000
+    assert len(found["counts"][0]) == 5_000
 
 
 def test_what_a_guard_may_refuse_is_tried_again_with_the_sizes_that_the_contract_mentions() -> None:
     ways = [grown.natives for grown in large(InputPlaces(INPUTS), [NATIVE], [3, 64, 4_096])]
-    assert [len(one["name"]) for one in ways[0]] == [2**20 + 1, 4_096, 64, 300]
+    assert [len(one["name"]) for one in ways[0]] == [2**20 + 1, 2**17 + 1, 4_096, 64, 300]
     assert [len(one["levels"]) for one in next(some for some in ways if some[0]["levels"] != [1, 8])] == [
         4_999, 4_096, 64, 300,
     ]  # fmt: skip
@@ -101,6 +106,30 @@ def test_a_long_leaf_comes_with_other_middles_alone() -> None:
     assert parts == [([2499, 2500], changed) for changed in ([2500, 2499], [1, 2500], [7498, 2500])]
     assert all(long[:middle] == other[:middle] for long, other in others["levels"])
     assert any([*long.values()] != [*other.values()] for long, other in others["counts"])
+
+
+def test_a_text_of_a_megabyte_is_asked_once_and_a_shorter_one_again_with_another_middle() -> None:
+    shipped = shipped_library()
+    forms = codebook_of(shipped)["UML_OS.Error.Emit_v1"]
+    calls = calls_for(forms, load_corpus(shipped.suite).cases[forms.contract.operator], 1)
+    places = [place for call in calls for place in InputPlaces(forms.contract.inputs).all(call.native)]
+    texts = {place.value for place in places if type(place.value) is str and len(place.value) in SIZES}
+    ends = Counter((len(text), text[:1_000], text[-1_000:]) for text in texts)
+    assert {(size, count) for (size, *_), count in ends.items()} == {(SIZES[0], 1), (SIZES[1], 2)}
+
+
+def test_a_machine_is_asked_its_frozen_inputs_and_long_ones_with_other_middles() -> None:
+    shipped = shipped_library()
+    stream = shipped.contracts["Stream"]
+    pool = pool_of(stream, load_corpus(shipped.suite).cases["Stream"], codebook_of(shipped))
+    pushed = [turn.native for program in grown(pool) for turn in program if turn.operator == "Stream.Push"]
+    long = [one["tokens"] for one in pushed if len(one["tokens"]) == 4_999]
+    ends: dict[str, set[str]] = {}
+    for one in long:
+        ends.setdefault(repr((one[:2_000], one[-2_000:])), set()).add(repr(one))
+    assert any(len(some) > 1 for some in ends.values())
+    asked = [turn for program in degenerate(pool) for turn in program if turn.operator == "Stream.Push"]
+    assert pool.good["Stream.Push"][0].native in [turn.native for turn in asked]
 
 
 def test_another_middle_keeps_the_type_of_every_value() -> None:

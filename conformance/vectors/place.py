@@ -150,6 +150,7 @@ def _ends(count: int) -> Sequence[int]:
 
 _DOZEN: Final = 12
 OTHER_DIGITS: Final = {ord("0") + k: chr(0x660 + k) for k in range(10)}  # of another script; some programs read them
+WIDE: Final = {letter: letter + 0xFEE0 for letter in range(ord("!"), ord("~") + 1)}  # NFKC makes the same of both
 _MARK, ASTRAL, HALFWIDTH = "\ufeff", "\U0001f600", "\uff61"  # UTF-16 sorts the second before the third
 COMPOSED, DECOMPOSED = "\u00e9", "e\u0301"
 _BLANKS: Final = ("\t", "\u00a0", "\u3000", "\u200b", "\u0085")  # some programs trim them
@@ -253,7 +254,7 @@ def _values(type_: Type, value: Any) -> Iterator[Any]:
 def texts(value: str) -> Iterator[str]:
     """Texts that are nearly equal to this one, and the shortest texts."""
     yield from ("", "a", "\0", value + "\0", _MARK + value, value.swapcase(), value.translate(OTHER_DIGITS))
-    yield unicodedata.normalize("NFD", value)
+    yield from (value.translate(WIDE), unicodedata.normalize("NFD", value))
     yield from (value + COMPOSED, value + DECOMPOSED, value + ASTRAL, value + HALFWIDTH)
     yield from (value[:-1], value[:-1] + "~", " ", f" {value}", f"{value} ", f"{value}\n", f"{value}{value}")
     yield from (*_INHERITED, *(value + blank for blank in _BLANKS), *(value + letter for letter in _CASES), *_WORDS)

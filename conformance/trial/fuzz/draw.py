@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.growth import large, middle_changed
+from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
 from conformance.trial.fuzz.input_listings import (
     exchanged,
@@ -196,13 +196,17 @@ class _CallDrawer:
             yield from islice((call for call in calls if call is not None), _MOST_RENAMED)
 
     def grown(self) -> Iterator[DrawnCall]:
-        """Calls with one long leaf: of every way to grow it, the largest that no guard refuses; with other middles."""
+        """Calls with one long leaf: of every way to grow it, the largest that no guard refuses; another one that is not
+        too long, and this one with other middles."""
         for place, natives in large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.numbers):
             calls = (self.call(native, GROWN) for native in natives)
             accepted = (call for call in calls if call is not None and call.side == ACCEPTED)
             if (call := next(accepted, None)) is not None:
                 yield call
-                yield from filter(None, (self.call(one, GROWN) for one in middle_changed(place, call.native)))
+                again = next((one for one in chain([call], accepted) if is_asked_again(place, one.native)), call)
+                if again is not call:
+                    yield again
+                yield from filter(None, (self.call(one, GROWN) for one in middle_changed(place, again.native)))
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
             near = 0

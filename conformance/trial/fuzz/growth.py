@@ -28,6 +28,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.place import ASTRAL, Place, at, put
 
 _BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
+_AGAIN: Final = 2**17 + 1  # of a text or a byte string that is asked again with other middles; more than 16 bits count
 _ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
 _STRUCTS: Final = 300  # of a list of structs, all different: a longer one costs a message of a megabyte
 _SMALL: Final = 300  # parts; more than a byte counts
@@ -57,6 +58,12 @@ def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int]
             if name not in seen and (ways := [*_enlarged(place, numbers)]):
                 seen.add(name)
                 yield from (Grown(place, [put(native, place.path, one) for one in some]) for some in ways)
+
+
+def is_asked_again(place: Place, native: Native) -> bool:
+    """Whether the value at this place is short enough to be asked again with other middles."""
+    value = at(native, place.path)
+    return not isinstance(value, str | bytes) or len(value) <= _AGAIN
 
 
 def middle_changed(place: Place, native: Native) -> Iterator[Native]:
@@ -97,8 +104,8 @@ def _other_parts(parts: Sequence[Any], type_: Type) -> Iterator[list[Any]]:
 
 
 def _sizes(most: int, numbers: Sequence[int]) -> list[int]:
-    """The sizes to try, the largest first: `most`, then those that the contract mentions, then a small one."""
-    mentioned = sorted((number for number in numbers if _LEAST <= number < most), reverse=True)
+    """The sizes to try, the largest first: `most`, those that the contract mentions, one to ask again, a small one."""
+    mentioned = sorted((number for number in (*numbers, _AGAIN) if _LEAST <= number < most), reverse=True)
     return list(dict.fromkeys((most, *mentioned, *([_SMALL] if most > _SMALL else []))))
 
 

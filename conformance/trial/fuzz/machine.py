@@ -29,14 +29,11 @@ from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
 from conformance.trial.fuzz.program_listings import (
     degenerate,
     emptied_programs,
-    ended,
     grown,
     nothing_asked,
     opening,
-    refused_later,
-    repeated,
-    rounds,
 )
+from conformance.trial.fuzz.program_sequences import ended, refused_later, repeated, rounds
 from conformance.trial.fuzz.shrink import in_steps, smallest_example
 from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep, Step
 from conformance.vectors.contradiction import contradiction

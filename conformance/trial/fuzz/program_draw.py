@@ -66,6 +66,17 @@ class Pool:
             self.reached[key] = turn, self.model.reach(move_of(turn), state)
         return self.reached[key][1]
 
+    def passes(self, turn: ProgramCall, state: State | None) -> bool:
+        """Whether a turn goes through in a state; not if the expression engine cannot hold the state."""
+        try:
+            return self.reach(turn, state).side in (SUCCEEDS, UNSURE)
+        except Unjudgeable:
+            return False
+
+    def after(self, turn: ProgramCall, state: State | None) -> State:
+        """The state that a turn leaves."""
+        return self.reach(turn, state).after or {}
+
     @property
     def opening(self) -> list[str]:
         """The operations that open a handle and can be drawn; those that files may refuse come up less often."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from conformance.contract.types import Enum, Struct, Value, walk
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
-from conformance.vectors.place import ASTRAL, COMPOSED, DECOMPOSED, HALFWIDTH, OTHER_DIGITS, plain_map
+from conformance.vectors.place import ASTRAL, COMPOSED, DECOMPOSED, HALFWIDTH, OTHER_DIGITS, WIDE, plain_map
 
 _MOST_INPUTS: Final = 6  # that have other names than those before
 _MOST_NAMES: Final = 4  # of one input
@@ -94,5 +94,4 @@ def _spellings(name: str) -> Iterator[str]:
 
 def _near(name: str) -> Iterator[str]:
     yield from (name.swapcase(), name.upper(), f"{name} ", f"{name}\0", f"{name}\0x", f"{name}\ufeff", f"{name}\u0301")
-    yield from ("".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in name), f"0{name}", name[:-1])
-    yield name.translate(OTHER_DIGITS)
+    yield from (name.translate(WIDE), f"0{name}", name[:-1], name.translate(OTHER_DIGITS))
