@@ -12,7 +12,7 @@ from conformance.codec.form import form_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.growth import large, middle_changed
-from conformance.trial.fuzz.input_listings import exchanged, neighbours, of_same_length, pair_variants
+from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, neighbours, of_same_length, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.program_draw import pool_of
@@ -128,8 +128,11 @@ def test_a_machine_is_asked_its_frozen_inputs_and_long_ones_with_other_middles()
     for one in long:
         ends.setdefault(repr((one[:2_000], one[-2_000:])), set()).add(repr(one))
     assert any(len(some) > 1 for some in ends.values())
-    asked = [turn for program in degenerate(pool) for turn in program if turn.operator == "Stream.Push"]
-    assert pool.good["Stream.Push"][0].native in [turn.native for turn in asked]
+    asked = {(turn.operator, printed(turn.native)) for program in degenerate(pool) for turn in program}
+    for operator in pool.inputs:
+        first, *_ = seeds = pool.good[operator]
+        alike = [seed.native for seed in seeds if seed.roots == first.roots]
+        assert {(operator, printed(one)) for one in leaf_origins(pool.words[operator].inside, alike)} <= asked
 
 
 def test_another_middle_keeps_the_type_of_every_value() -> None:

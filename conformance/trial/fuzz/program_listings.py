@@ -143,7 +143,7 @@ def _varied(pool: Pool, operator: str, handle: int | None) -> Iterator[ProgramCa
     """Turns of an operation with frozen inputs, and with these changed: degenerate, with the numbers of the contract,
     with neighbours exchanged, with other names."""
     words, alike = pool.words[operator], _alike(pool, operator)
-    yield from islice(_turns(pool, operator, handle, leaf_origins(words.inside, alike)), _MOST_OTHER)
+    yield from islice(_turns(pool, operator, handle, leaf_origins(words.inside, alike)), _MOST_LISTED)
     yield from _degenerate(pool, operator, handle, _MOST_LISTED)
     listed = [listing(words.inside, alike) for listing in (exchanged, renamings, twins)]
     for some in (at_numbers(words.inside, alike, words.numbers), *listed):
