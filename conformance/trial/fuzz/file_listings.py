@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain, combinations, islice
+from math import ceil
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
@@ -23,7 +24,7 @@ from conformance.trial.fuzz.file_example import (
     is_left_open,
     places_asked,
 )
-from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, leaf_variants
 from conformance.trial.fuzz.renamings import renamings, twins
 from conformance.trial.fuzz.seed import InputLimits, InputPlaces, printed
 from conformance.trial.generator import Native
@@ -246,36 +247,42 @@ def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) ->
                     yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)
 
 
-_MOST_DEGENERATE: Final = 240  # inputs of an operator
-_MOST_STARTS: Final = 2  # calls that they are made from
-_MOST_RENAMED: Final = 40  # inputs with other names, and as many with two names that are nearly one
+_MOST_DEGENERATE: Final = 300  # inputs of an operator
+_MOST_OTHER: Final = 60  # inputs with neighbours exchanged, with other names, with two names that are nearly one
 _ANYWHERE: Final = "/"  # for a root while the inputs are native
 
 
 def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Case]) -> Iterator[Example]:
-    """The smallest calls of an operator that succeed, with each degenerate value of every leaf and with other names, as
-    they are asked of a pure operator; a machine is asked them elsewhere."""
+    """Calls of an operator that succeed, and these with each degenerate value of every leaf, with neighbours exchanged
+    and with other names, as they are asked of a pure operator; a machine is asked them elsewhere."""
     forms, bounds = codebook[contract.operator], InputLimits(contract)
     roots = _roots_of(contract)
     plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
-    found: dict[str, tuple[Native, tuple[AnyStep, ...], CallStep, str]] = {}
+    found: dict[str, Native] = {}
+    alike: dict[str, tuple[Example, CallStep, list[Native]]] = {}  # inputs that need the same steps before them
     for before, step, id_ in whole_calls(contract, cases):
         native = forms.inputs.to_native({**step.inputs, **dict.fromkeys(roots, _ANYWHERE)})
         own = {name: value for name, value in native.items() if name not in roots}
-        found.setdefault(printed(own), (own, before, step, id_))
-    for native, before, step, id_ in list(found.values())[:_MOST_STARTS]:
-        looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
-        varied = islice(leaf_variants(plain, [native]), _MOST_DEGENERATE // _MOST_STARTS)
-        named = (islice(listing(plain, [native]), _MOST_RENAMED // _MOST_STARTS) for listing in (renamings, twins))
-        for own in chain(varied, *named):
-            if bounds.side(own) is not None:
-                inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
-                inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
-                yield Example(before, (), (replace(step, inputs=inputs), *looks), id_)
+        if found.setdefault(printed(own), own) is own:
+            given = [step.inputs.get(name) for name in roots]
+            alike.setdefault(repr((before, given)), (Example(before, (), (), id_), step, []))[2].append(own)
+    origins = {id(one) for one in leaf_origins(plain, found.values())}
+    for example, step, natives in alike.values():
+        if first := [one for one in natives if id(one) in origins]:
+            share = len(first) / len(origins)
+            varied = islice(leaf_variants(plain, first), ceil(_MOST_DEGENERATE * share))
+            listed = (listing(plain, natives) for listing in (exchanged, renamings, twins))
+            others = (islice(some, ceil(_MOST_OTHER * share)) for some in listed)
+            looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
+            for own in chain(first, varied, *others):
+                if bounds.side(own) is not None:
+                    inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
+                    inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
+                    yield replace(example, after=(replace(step, inputs=inputs), *looks))
 
 
 def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tuple[AnyStep, ...], CallStep, str]]:
-    """The first call of each case of an operator of files: the steps before it, and the case.
+    """The first call of an operator of files in each of its cases: the steps before it, and the case.
 
     It succeeds, and all of its inputs but the roots are written in it, not taken from an answer or made by a recipe.
     """
@@ -285,12 +292,11 @@ def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tup
     quick = (case for case in cases if case.profile == "quick")
     for case in sorted(quick, key=lambda one: (len(repr(one.steps)), one.id)):
         steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        first = next((k for k, step in enumerate(steps) if isinstance(step, CallStep)), None)
-        step = None if first is None else steps[first]
-        if not isinstance(step, CallStep) or step.operator != contract.operator or restarts(steps):
-            continue
-        if _is_whole(step, roots) and not isinstance(step.expected, ExpectedFailure):
-            yield steps[:first], step, case.id
+        for k, step in enumerate(steps):
+            if isinstance(step, CallStep) and step.operator == contract.operator and not restarts(steps):
+                if _is_whole(step, roots) and not isinstance(step.expected, ExpectedFailure):
+                    yield steps[:k], step, case.id
+                break
 
 
 def _roots_of(contract: Contract) -> dict[str, None]:
