@@ -7,7 +7,6 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from checks.generators.relational import random_database
@@ -16,8 +15,9 @@ from conformance.contract.source import MalformedContract
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.draw import DRAWN, GROWN
+from conformance.trial.fuzz.growth import middle_changed
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, InputLimits
+from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, InputLimits, InputPlaces, printed
 from conformance.trial.generator import generator_of, known_generators
 from conformance.vectors.leaf import spots
 
@@ -60,20 +60,23 @@ def test_what_a_generator_makes_large_is_accepted_and_beyond_a_byte(operator: st
         assert max(lists + shapes) > 64
 
 
-def test_large_calls_are_asked_beside_the_drawn_ones_the_first_with_another_middle() -> None:
+def test_large_calls_are_asked_beside_the_drawn_ones_a_short_one_with_another_middle() -> None:
     forms = CODEBOOK["Batch.RemapText"]
     generator = generator_of(forms.contract, SHIPPED)
     assert generator is not None
     assert generator.grown is not None
     calls = calls_for(forms, (), wanted=20)
     assert [call.why for call in calls].count(DRAWN) == 20
-    bits = "uint16"  # a NaN does not equal itself
-    asked = [call.native["text_embeddings"].view(bits) for call in calls if call.why == GROWN]
-    large = [native["text_embeddings"].view(bits) for native in generator.grown(Random(forms.contract.operator))]
-    assert all(any(np.array_equal(one, other) for other in asked) for one in large)
-    first, middle = large[0], large[0].size // 2
-    apart = [np.flatnonzero(first != other) for other in asked if other.shape == first.shape]
-    assert [middle - 1, middle] in [places.tolist() for places in apart]
+    asked = {printed(call.native) for call in calls if call.why == GROWN}
+    made = [*generator.grown(Random(forms.contract.operator))]
+    assert {printed(native) for native in made} <= asked
+    long, short, *_ = made
+    assert len(printed(short)) <= LONGEST < len(printed(long))  # the first one is too long to be asked many times
+    inside = InputPlaces(forms.contract.inputs)
+    for native, again in ((long, False), (short, True)):
+        others = {printed(one) for place in inside.first(native) for one in middle_changed(place, native)}
+        assert others
+        assert (others <= asked) == again
 
 
 def test_every_generator_is_named_by_a_contract() -> None:

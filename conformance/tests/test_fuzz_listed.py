@@ -153,6 +153,26 @@ def test_an_operator_of_files_is_asked_degenerate_inputs_in_its_own_root() -> No
     assert [*degenerate_inputs(library.contracts[read], codebook_of(library), [bound])] == []
 
 
+def test_an_operator_of_files_is_asked_with_every_kind_of_input_and_with_neighbours_exchanged() -> None:
+    library = shipped_library()
+    read = "UML_OS.Checkpoint.ReadContainer_v1"
+    inputs = {"root": {"root": "a"}, "name": "c", "stage": "train", "expected": {"map": []}}
+    plain = CallStep("read", read, inputs, ExpectedResult({}))
+    written = CallStep("write", WRITE, {"root": {"root": "a"}, "name": "c"}, ExpectedResult({}))
+    full = replace(plain, inputs={**inputs, "shards": ["one.bin", "two.bin", "three.bin"]})
+    cases = [
+        Case(f"{read}::fine::{name}", read, "fine", "", (), (), "quick", (*before, call))
+        for name, before, call in (("one", (THERE,), plain), ("two", (THERE, written), full))
+    ]
+    listed = [*degenerate_inputs(library.contracts[read], codebook_of(library), cases)]
+    asked = [(example.before, step.inputs) for example in listed if isinstance(step := example.after[0], CallStep)]
+    shards = [one.get("shards") for before, one in asked if before == (THERE, written)]
+    # Both frozen inputs, each where its case has it; the lists are changed where a case has one.
+    assert ((THERE,), inputs) in asked
+    assert [some for some in (["one.bin", "two.bin", "three.bin"], ["two.bin", "one.bin", "three.bin"], [], None) if some not in shards] == []
+    assert {len(before) for before, one in asked if one["name"] == "C"} == {1}
+
+
 def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:
     def damaged(k: int, reason: str) -> Case:
         edit = {"root": "a", "path": "c", "format": "container", "edit": f"manifest.field{k:02} changed"}

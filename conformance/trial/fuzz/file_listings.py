@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, repeat
 from math import ceil
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from conformance.trial.fuzz.file_example import (
     is_left_open,
     places_asked,
 )
-from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, leaf_variants
+from conformance.trial.fuzz.input_listings import changed_leaves, exchanged, leaf_origins
 from conformance.trial.fuzz.renamings import renamings, twins
 from conformance.trial.fuzz.seed import InputLimits, InputPlaces, printed
 from conformance.trial.generator import Native
@@ -259,26 +259,27 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
     roots = _roots_of(contract)
     plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
     found: dict[str, Native] = {}
-    alike: dict[str, tuple[Example, CallStep, list[Native]]] = {}  # inputs that need the same steps before them
+    alike: dict[str, list[Native]] = {}  # inputs that need the same steps before them, and the same roots
+    origin: dict[int, tuple[Example, CallStep]] = {}
     for before, step, id_ in whole_calls(contract, cases):
         native = forms.inputs.to_native({**step.inputs, **dict.fromkeys(roots, _ANYWHERE)})
         own = {name: value for name, value in native.items() if name not in roots}
         if found.setdefault(printed(own), own) is own:
-            given = [step.inputs.get(name) for name in roots]
-            alike.setdefault(repr((before, given)), (Example(before, (), (), id_), step, []))[2].append(own)
-    origins = {id(one) for one in leaf_origins(plain, found.values())}
-    for example, step, natives in alike.values():
-        if first := [one for one in natives if id(one) in origins]:
-            share = len(first) / len(origins)
-            varied = islice(leaf_variants(plain, first), ceil(_MOST_DEGENERATE * share))
-            listed = (listing(plain, natives) for listing in (exchanged, renamings, twins))
-            others = (islice(some, ceil(_MOST_OTHER * share)) for some in listed)
+            alike.setdefault(repr((before, [step.inputs.get(name) for name in roots])), []).append(own)
+            origin[id(own)] = Example(before, (), (), id_), step
+    listed: list[Iterable[tuple[Native, Native]]] = [((one, one) for one in leaf_origins(plain, found.values()))]
+    listed.append(islice(changed_leaves(plain, found.values()), _MOST_DEGENERATE))
+    for natives in alike.values():
+        share = ceil(_MOST_OTHER * len(natives) / len(found))
+        some = (islice(listing(plain, natives), share) for listing in (exchanged, renamings, twins))
+        listed.append(zip(repeat(natives[0]), chain(*some), strict=False))
+    for start, own in chain(*listed):
+        if bounds.side(own) is not None:
+            example, step = origin[id(start)]
+            inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
+            inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
             looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
-            for own in chain(first, varied, *others):
-                if bounds.side(own) is not None:
-                    inputs = forms.inputs.from_native({**own, **dict.fromkeys(roots, _ANYWHERE)})
-                    inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
-                    yield replace(example, after=(replace(step, inputs=inputs), *looks))
+            yield replace(example, after=(replace(step, inputs=inputs), *looks))
 
 
 def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tuple[AnyStep, ...], CallStep, str]]:

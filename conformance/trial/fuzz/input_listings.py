@@ -31,9 +31,14 @@ def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Na
 
     The first value of every kind comes before the second of any, so a caller that stops early misses no leaf.
     """
+    yield from (changed for _, changed in changed_leaves(inside, natives))
+
+
+def changed_leaves(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[tuple[Native, Native]]:
+    """The same, each after the input that it was made from."""
     found = [zip(repeat(native), *rest, strict=False) for native, *rest in _first_of_each_kind(inside, natives)]
     for native, path, value in filter(None, chain.from_iterable(zip_longest(*found))):
-        yield put(native, path, value)
+        yield native, put(native, path, value)
 
 
 def leaf_origins(inside: InputPlaces, natives: Iterable[Native]) -> list[Native]:
