@@ -169,7 +169,8 @@ def test_an_operator_of_files_is_asked_with_every_kind_of_input_and_with_neighbo
     shards = [one.get("shards") for before, one in asked if before == (THERE, written)]
     # Both frozen inputs, each where its case has it; the lists are changed where a case has one.
     assert ((THERE,), inputs) in asked
-    assert [some for some in (["one.bin", "two.bin", "three.bin"], ["two.bin", "one.bin", "three.bin"], [], None) if some not in shards] == []
+    wanted = (["one.bin", "two.bin", "three.bin"], ["two.bin", "one.bin", "three.bin"], [], None)
+    assert [some for some in wanted if some not in shards] == []
     assert {len(before) for before, one in asked if one["name"] == "C"} == {1}
 
 
