@@ -12,7 +12,15 @@ from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
 from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, of_same_length
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, InputLimits, InputPlaces, printed, seeds_of, vocabulary_of
+from conformance.trial.fuzz.seed import (
+    ACCEPTED,
+    InputLimits,
+    InputPlaces,
+    longest_of,
+    printed,
+    seeds_of,
+    vocabulary_of,
+)
 from conformance.vectors.corpus import load_corpus
 
 INPUTS = Struct(
@@ -63,10 +71,8 @@ def test_an_operator_is_asked_what_is_listed() -> None:
     seeds, side = seeds_of(forms, cases), InputLimits(forms.contract).side
     words = vocabulary_of(forms.contract, seeds.all)
     known = {printed(native) for native in seeds.all}
-    longest = max(
-        (one for one in seeds.by_side[ACCEPTED] if len(printed(one)) <= LONGEST),
-        key=lambda one: len(printed(one)),
-    )
+    longest = longest_of(seeds.by_side[ACCEPTED])
+    assert longest is not None
     for listed in (
         exchanged(words.inside, seeds.by_side[ACCEPTED]),
         of_same_length(words.inside, longest),

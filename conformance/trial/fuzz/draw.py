@@ -10,14 +10,13 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed
+from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed, near_long
 from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
 from conformance.trial.fuzz.input_listings import (
     exchanged,
     leaf_origins,
     leaf_variants,
     neighbours,
-    of_same_length,
     pair_variants,
     triple_variants,
     versions,
@@ -30,6 +29,7 @@ from conformance.trial.fuzz.seed import (
     InputLimits,
     Seeds,
     Vocabulary,
+    longest_of,
     printed,
     vocabulary_of,
 )
@@ -127,14 +127,11 @@ class _CallDrawer:
 
     def long(self) -> Iterator[DrawnCall]:
         """The longest example that may be asked, with each leaf changed to one of the same length or in the middle."""
-        natives = [one for one in self.seeds.by_side.get(ACCEPTED, ()) if len(printed(one)) <= LONGEST]
-        if natives:
-            yield from self.near_long(max(natives, key=lambda one: len(printed(one))), DEGENERATE)
+        if (native := longest_of(self.seeds.by_side.get(ACCEPTED, ()))) is not None:
+            yield from self.near_long(native, DEGENERATE)
 
     def near_long(self, native: Native, why: str) -> Iterator[DrawnCall]:
-        leaves = [place for place in self.words.inside.first(native) if place.is_there]
-        middles = (one for place in leaves for one in middle_changed(place, native))
-        calls = (self.call(one, why) for one in chain(of_same_length(self.words.inside, native), middles))
+        calls = (self.call(one, why) for one in near_long(self.words.inside, native))
         yield from islice((call for call in calls if call is not None), _MOST_LONG)
 
     def refused_degenerate(self) -> Iterator[DrawnCall]:

@@ -24,9 +24,10 @@ from conformance.trial.fuzz.file_example import (
     is_left_open,
     places_asked,
 )
+from conformance.trial.fuzz.growth import near_long
 from conformance.trial.fuzz.input_listings import changed_leaves, exchanged, leaf_origins
 from conformance.trial.fuzz.renamings import renamings, twins
-from conformance.trial.fuzz.seed import InputLimits, InputPlaces, printed
+from conformance.trial.fuzz.seed import InputLimits, InputPlaces, longest_of, printed
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
 from conformance.vectors.compact import holds_recipe
@@ -248,13 +249,13 @@ def _at_limits(contract: Contract, codebook: Codebook, bases: Sequence[Base]) ->
 
 
 _MOST_DEGENERATE: Final = 300  # inputs of an operator
-_MOST_OTHER: Final = 60  # inputs with neighbours exchanged, with other names, with two names that are nearly one
+_MOST_OTHER: Final = 60  # inputs with neighbours exchanged, with other names, near a long one
 _ANYWHERE: Final = "/"  # for a root while the inputs are native
 
 
 def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Case]) -> Iterator[Example]:
     """Calls of an operator that succeed, and these with each degenerate value of every leaf, with neighbours exchanged
-    and with other names, as they are asked of a pure operator; a machine is asked them elsewhere."""
+    and with other names; and inputs near the longest one. A machine is asked such inputs elsewhere."""
     forms, bounds = codebook[contract.operator], InputLimits(contract)
     roots = _roots_of(contract)
     plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
@@ -269,6 +270,8 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
             origin[id(own)] = Example(before, (), (), id_), step
     listed: list[Iterable[tuple[Native, Native]]] = [((one, one) for one in leaf_origins(plain, found.values()))]
     listed.append(islice(changed_leaves(plain, found.values()), _MOST_DEGENERATE))
+    if (native := longest_of(found.values())) is not None:
+        listed.append(zip(repeat(native), islice(near_long(plain, native), _MOST_OTHER), strict=False))
     for natives in alike.values():
         share = ceil(_MOST_OTHER * len(natives) / len(found))
         some = (islice(listing(plain, natives), share) for listing in (exchanged, renamings, twins))

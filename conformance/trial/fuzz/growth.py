@@ -23,6 +23,7 @@ from conformance.contract.types import (
     Type,
     Value,
 )
+from conformance.trial.fuzz.input_listings import of_same_length
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
 from conformance.vectors.place import ASTRAL, Place, at, put
@@ -58,6 +59,13 @@ def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int]
             if name not in seen and (ways := [*_enlarged(place, numbers)]):
                 seen.add(name)
                 yield from (Grown(place, [put(native, place.path, one) for one in some]) for some in ways)
+
+
+def near_long(inside: InputPlaces, native: Native) -> Iterator[Native]:
+    """A long input, and it with each leaf changed alone, to a value of the same length or in the middle."""
+    leaves = [place for place in inside.first(native) if place.is_there]
+    yield from of_same_length(inside, native)
+    yield from (one for place in leaves for one in middle_changed(place, native))
 
 
 def is_asked_again(place: Place, native: Native) -> bool:

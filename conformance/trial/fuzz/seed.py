@@ -99,6 +99,12 @@ LONGEST: Final = 40_000  # characters of a printed call; of the longer calls, tw
 ACCEPTED = ""  # the side that no guard refuses
 
 
+def longest_of(natives: Iterable[Native]) -> Native | None:
+    """The longest of these inputs that may be asked many times; None if none may."""
+    short = [native for native in natives if len(printed(native)) <= LONGEST]
+    return max(short, key=lambda native: len(printed(native)), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Seeds:
     """Native inputs by the id of the first guard that refuses them (ACCEPTED if none does); smallest first."""
