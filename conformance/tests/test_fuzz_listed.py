@@ -162,10 +162,8 @@ def test_an_operator_of_files_is_asked_with_every_kind_of_input_and_with_neighbo
     long = [f"{k}.bin" for k in range(16)]
     full = replace(plain, inputs={**inputs, "shards": ["one.bin", "two.bin", "three.bin"]})
     longest = replace(plain, inputs={**inputs, "shards": long})
-    cases = [
-        Case(f"{read}::fine::{name}", read, "fine", "", (), (), "quick", (*before, call))
-        for name, before, call in (("one", (THERE,), plain), ("two", (THERE, written), full), ("three", (THERE, written), longest))
-    ]
+    traces = [(THERE, plain), (THERE, written, full), (THERE, written, longest)]
+    cases = [Case(f"{read}::fine::{k}", read, "fine", "", (), (), "quick", one) for k, one in enumerate(traces)]
     listed = [*degenerate_inputs(library.contracts[read], codebook_of(library), cases)]
     asked = [(example.before, step.inputs) for example in listed if isinstance(step := example.after[0], CallStep)]
     shards = [one.get("shards") for before, one in asked if before == (THERE, written)]
@@ -174,7 +172,8 @@ def test_an_operator_of_files_is_asked_with_every_kind_of_input_and_with_neighbo
     wanted: tuple[Any, ...] = (["one.bin", "two.bin", "three.bin"], ["two.bin", "one.bin", "three.bin"], [], None)
     assert [some for some in wanted if some not in shards] == []
     assert {len(before) for before, one in asked if one["name"] == "C"} == {1}
-    assert ((THERE, written), {**inputs, "shards": [*long[:7], long[8], long[7], *long[9:]]}) in asked  # with another middle
+    another_middle = [*long[:7], long[8], long[7], *long[9:]]
+    assert ((THERE, written), {**inputs, "shards": another_middle}) in asked
 
 
 def test_two_kinds_of_failure_meet_in_some_pair_of_damages() -> None:
