@@ -242,7 +242,7 @@ class _Parser:
         found = self.named.get(name)
         if not isinstance(found, Struct):
             structs = [key for key, one in self.named.items() if isinstance(one, Struct)]
-            hint = nearest(name, structs, "name a struct of types.yaml")
+            hint = nearest(name, structs, f"add a struct {name} to types.yaml, or write `failure: NAME`")
             raise MalformedContract([self.source.problem(("failure",), "C003", f"unknown record {name!r}", hint)])
         return found
 

@@ -329,4 +329,6 @@ def _forms(where: str, value: Any, branches: Any) -> tuple[str, str]:
     titles = [str(one["title"]) for one in branches if isinstance(one, dict) and "title" in one]
     kinds = [_KINDS[one["type"]] for one in branches if isinstance(one, dict) and one.get("type") in _KINDS]
     told = " or ".join(titles or dict.fromkeys(kinds)) or "another form"
-    return f"{where} is {_kind_and_text(value)}, but {told} is expected", _PAGE
+    alone = _KINDS["array"] in kinds and not isinstance(value, list | dict)
+    hint = _retyped(value, "array", {}) if alone else _PAGE
+    return f"{where} is {_kind_and_text(value)}, but {told} is expected", hint

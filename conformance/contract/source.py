@@ -300,6 +300,8 @@ def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> 
     if "cannot start any token" in problem:
         letter = row[at[1] : at[1] + 1]
         return at, f"text cannot begin with {letter!r} here", 'put the text in quotes: "..."'
+    if (typed := re.search(r"\b(list|map)\[(\w+)\]", row)) and typed.end(1) == at[1]:
+        return (at[0], typed.start()), f"'[' inside {typed[1]}[{typed[2]}]", f"write {typed[1]}<{typed[2]}>"
     if "flow" in context:
         begins = f"in what begins at line {began[0] + 1}, column {began[1] + 1}"
         message = f"{problem.replace('did not find expected', 'expected')} {begins}"

@@ -101,7 +101,8 @@ def read_suite(root: Path) -> Suite:
         message, line, column = (said[1], int(said[2]), int(said[3])) if said else (str(error), lines, 1)
         message = re.sub(r" \(at end of document\)\Z", "", message)
         place = Position(str(file), line, column)
-        raise MalformedContract([Problem(place, "C018", f"not TOML: {message}", "see docs/suites.md")]) from None
+        hint = 'put text in quotes: KEY = "text"' if message == "Invalid value" else "see docs/suites.md"
+        raise MalformedContract([Problem(place, "C018", f"not TOML: {message}", hint)]) from None
     reading = _Reading(root, text, body)
     suite = reading.suite()
     if reading.problems:
@@ -158,7 +159,9 @@ class _Reading:
             elif kind is None:
                 self._add(name, key, f"unknown key {key!r} in [{name}]", _hint(key, KEYS[name]))
             elif not _FITS[kind](value):
-                self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", "see docs/suites.md")
+                listed = isinstance(value, str) and _FITS[kind]([value])
+                hint = f'write {key} = ["{value}"]' if listed else "see docs/suites.md"
+                self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", hint)
             elif name != "suite" and kind in ("path", "paths"):
                 places = [value] if kind == "path" else value
                 inside = [self._contained(name, key, place, needed=key == "folder") for place in places]

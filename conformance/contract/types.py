@@ -171,7 +171,8 @@ def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
     body: dict[str, Any] = _value(source, path)
     type_ = type_at(source, path, named)
     if "default" in body and not _fits(body["default"], type_):
-        message, hint = f"the default is no value of {type_}", f"write a value of {type_}, as in a case"
+        default = body["default"]
+        message, hint = f"the default {default!r:.60} is no value of {type_}", _default_hint(default, type_)
         raise MalformedContract([Problem(source.at((*path, "default")), "C009", message, hint)])
     if "default" in body and "optional" in body:
         message, hint = "an optional input and a default exclude each other", "an input with a default may be left out"
@@ -184,6 +185,20 @@ def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
         volatile=body.get("volatile", False) or (path[0] == "outputs" and type_ == Scalar(HANDLE)),
         doc=body.get("doc", ""),
     )
+
+
+def _default_hint(value: Any, type_: Type) -> str:
+    match type_:
+        case Scalar(name) if name in INTEGER_RANGES:
+            low, high = INTEGER_RANGES[name]
+            if isinstance(value, str) and value.isdecimal() and int(value) <= high:
+                return "write it without quotes"
+            return f"write a whole number from {low} to {high}"
+        case Enum(values):
+            return f"write one of {', '.join(values)}"
+        case Scalar("bool"):
+            return "write true or false"
+    return f"write a value of {type_}, as in a case"
 
 
 def _fits(value: Any, type_: Type) -> bool:

@@ -192,7 +192,7 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
 
     @rule("L106", "checks-resolve")
     def resolve(subject: LintTarget) -> Iterator[Found]:
-        """Every check that a requirement names exists in the contract, the rules, the tests or the benchmarks."""
+        """Every check that a requirement or a mutant names exists: in a contract, the rules, the tests, a benchmark."""
         existing = _parts(subject.library)
         for family in subject.library.requirements.values():
             for k, row in enumerate(family.requirements):
@@ -204,6 +204,11 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
                         yield where, message, row.id, _meant_hint(check_of(text), subject.library)
                     elif text in row.checks[:n]:
                         yield where, f"{row.id} names {text!r} twice", row.id, "remove one"
+        for mutant in subject.library.mutants.values():
+            for text in mutant.breaks:
+                if reason := _missing(check_of(text), existing, codes, subject):
+                    message = f"{mutant.id} is to break {text!r}: {reason}"
+                    yield mutant.position, message, mutant.id, _meant_hint(check_of(text), subject.library)
 
     return resolve
 

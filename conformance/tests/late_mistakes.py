@@ -53,6 +53,37 @@ LATE = [
         "    hint: write the text of `find` as it is in `file` now, with enough around it to be there once",
     ),
     (
+        "guard-that-is-gone", M, "Bounds.Clamp_v1#ordered\"]", "Bounds.Clamp_v1#order\"]",
+        f"{M}:6:3: L106 bounds-not-compared is to break 'guard:Bounds.Clamp_v1#order': the contract has no such guard\n"
+        "    hint: did you mean guard:Bounds.Clamp_v1#ordered?",
+    ),
+    (
+        "name-for-a-check", M, "[\"guard:Bounds.Clamp_v1#ordered\"]", "[ordered]",
+        f"{M}:9:12: C002 mutants.1.breaks.0 is 'ordered', but a check, KIND:OPERATOR#name with guard, refuses, ensures,"
+        " invariant or workload as its kind, is expected\n"
+        "    hint: for example: \"guard:Bounds.Clamp_v1#ordered\"",
+    ),
+    (
+        "number-for-a-list-of-them", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: 20}",
+        "C:43:17: C002 vectors.1.matrix.low is the number 20, but a list or a map is expected\n"
+        "    hint: write it as a list: [20]",
+    ),
+    (
+        "default-in-quotes", C, "  low:   {type: uint64}", "  low:   {type: uint64, default: \"10\"}",
+        "C:9:34: C009 the default '10' is no value of uint64\n"
+        "    hint: write it without quotes",
+    ),
+    (
+        "brackets-for-a-type", C, "  low:   {type: uint64}", "  low:   {type: list[uint64]}",
+        "C:9:17: C001 bad YAML: '[' inside list[uint64]\n"
+        "    hint: write list<uint64>",
+    ),
+    (
+        "record-of-failures", "spec/types.yaml", "  default_failure:", "  failure:",
+        "C:1:1: C003 unknown record 'default_failure'\n"
+        "    hint: add a struct default_failure to types.yaml, or write `failure: NAME`",
+    ),
+    (
         "answer-of-a-matrix", C, "matrix: {low: [20, 21, 30]}",
         "matrix: {low: [21, 30]}\n  fails: CONTRACT_VIOLATION",
         "C:44:3: C002 unknown key 'fails' in vectors.1\n"

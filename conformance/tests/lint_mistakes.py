@@ -220,8 +220,8 @@ TABLE = [
     ),
     (
         "default-of-another-type", C, "value: {type: uint64}", "value: {type: uint64, default: -5}",
-        "C:11:34: C009 the default is no value of uint64\n"
-        "    hint: write a value of uint64, as in a case",
+        "C:11:34: C009 the default -5 is no value of uint64\n"
+        "    hint: write a whole number from 0 to 18446744073709551615",
     ),
     (
         "optional-with-a-default", C, "value: {type: uint64}", "value: {type: uint64, default: 5, optional: true}",
