@@ -129,7 +129,7 @@ PATTERNS = NEW.replace("vectors:\n", "values: {a: {gives: {cut: x}}, b: {a: {}}}
     [
         (CHOICE, "limit > 0u", "end == 'dot'", "end is never 'dot' in \"end == 'dot'\"\n    hint: did you mean dots?"),
         (OPTIONAL, "result.cut)", "result.cut) && result.has_cut", "hint: did you mean has_result.cut?"),
-        (NEW, "text: {type: string}, ", "text: {type: string, default: 7}, ", "C009 the default 7 is no value of string"),
+        (NEW, "text: {type: string}, ", "text: {type: string, default: 7}, ", "the default 7 is no value of string"),
         (NEW, "{id: cut}", "{id: cut, set: {text: true}}", "put it in quotes; without them YAML reads a truth value"),
         (NEW, "cases: [{id: cut}, ", "cases: [{like: some}, ", "C018 `like` among the cases"),
         (PATTERNS, "{id: cut}", "{id: cut, b: {}}", "C018 the pattern b is one map, and uses the pattern a"),
