@@ -16,6 +16,7 @@ from typing import Final
 from conformance.backend.guardian import guardian
 from conformance.contract.family import Mutant
 from conformance.contract.library import Library, load_library
+from conformance.contract.suggest import close_to
 from conformance.contract.suite import Suite
 
 _NOT_APPLIED, _NOT_BUILT = 3, 1  # exit statuses of a mutant that cannot run; it says why on stderr
@@ -94,7 +95,9 @@ def patched(mutant: Mutant, folder: Path) -> dict[Path, bytes]:
     for patch in mutant.patches:
         file = folder / patch.file
         if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
-            raise UnusableMutant(f"{patch.file}: there is no such file in the folder of the reference")
+            there = [one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()]
+            near = "".join(f"; did you mean {name}?" for name in close_to(patch.file, there, 0.6, 1))
+            raise UnusableMutant(f"{patch.file}: there is no such file in the folder of the reference{near}")
         # As bytes, so that the ends of lines stay as they are.
         content, find = made[file] if file in made else file.read_bytes(), patch.find.encode()
         if (count := content.count(find)) != 1:

@@ -187,13 +187,17 @@ def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
     )
 
 
+def whole_number(name: str) -> str:
+    """What a value of an integer type is, with its bounds, as text."""
+    low, high = INTEGER_RANGES[name]
+    return f"a whole number from {low} to {high}"
+
+
 def _default_hint(value: Any, type_: Type) -> str:
     match type_:
         case Scalar(name) if name in INTEGER_RANGES:
-            low, high = INTEGER_RANGES[name]
-            if isinstance(value, str) and value.isdecimal() and int(value) <= high:
-                return "write it without quotes"
-            return f"write a whole number from {low} to {high}"
+            quoted = isinstance(value, str) and value.isascii() and value.isdecimal()
+            return "write it without quotes" if quoted and _fits(int(value), type_) else f"write {whole_number(name)}"
         case Enum(values):
             return f"write one of {', '.join(values)}"
         case Scalar("bool"):

@@ -207,7 +207,7 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
         for mutant in subject.library.mutants.values():
             for text in mutant.breaks:
                 if reason := _missing(check_of(text), existing, codes, subject):
-                    message = f"{mutant.id} is to break {text!r}: {reason}"
+                    message = f"{mutant.id} must break {text!r}: {reason}"
                     yield mutant.position, message, mutant.id, _meant_hint(check_of(text), subject.library)
 
     return resolve

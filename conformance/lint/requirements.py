@@ -224,7 +224,7 @@ def reference_only(subject: LintTarget) -> Iterator[Found]:
 @rule("L414", "patches-apply")
 def patches_apply(subject: LintTarget) -> Iterator[Found]:
     """The text that a mutant's patch replaces is in its file of the reference exactly once."""
-    hint = "write the text of `find` as it is in `file` now, with enough around it to be there once"
+    hint = "`file` is below the folder of the reference; write `find` as it is there now, long enough to be there once"
     for id_, reason in subject.unusable.items():
         yield subject.library.mutants[id_].position, f"the mutant {id_} cannot be made: {reason}", id_, hint
 

@@ -50,17 +50,24 @@ LATE = [
         "patch-of-text-that-is-gone", M, "find: \"if not low <= high:\"", "find: \"if not low < high:\"",
         f"{M}:6:3: L414 the mutant bounds-not-compared cannot be made: operators.py: the text to replace is th"
         "ere 0 times, not once: 'if not low < high:'\n"
-        "    hint: write the text of `find` as it is in `file` now, with enough around it to be there once",
+        "    hint: `file` is below the folder of the reference; write `find` as it is there now, long enough to be the"
+        "re once",
+    ),
+    (
+        "patch-of-no-file", M, "file: operators.py", "file: operator.py",
+        f"{M}:6:3: L414 the mutant bounds-not-compared cannot be made: operator.py: there is no such file in the folde"
+        "r of the reference; did you mean operators.py?\n"
+        "    hint: `file` is below the folder of the reference; write `find` as it is there now, long enough to be the"
+        "re once",
     ),
     (
         "guard-that-is-gone", M, "Bounds.Clamp_v1#ordered\"]", "Bounds.Clamp_v1#order\"]",
-        f"{M}:6:3: L106 bounds-not-compared is to break 'guard:Bounds.Clamp_v1#order': the contract has no such guard\n"
+        f"{M}:6:3: L106 bounds-not-compared must break 'guard:Bounds.Clamp_v1#order': the contract has no such guard\n"
         "    hint: did you mean guard:Bounds.Clamp_v1#ordered?",
     ),
     (
         "name-for-a-check", M, "[\"guard:Bounds.Clamp_v1#ordered\"]", "[ordered]",
-        f"{M}:9:12: C002 mutants.1.breaks.0 is 'ordered', but a check, KIND:OPERATOR#name with guard, refuses, ensures,"
-        " invariant or workload as its kind, is expected\n"
+        f"{M}:9:12: C002 mutants.1.breaks.0 is 'ordered', but a check such as guard:OPERATOR#name is expected\n"
         "    hint: for example: \"guard:Bounds.Clamp_v1#ordered\"",
     ),
     (

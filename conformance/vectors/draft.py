@@ -36,6 +36,7 @@ from conformance.contract.types import (
     Type,
     Value,
     members_of,
+    whole_number,
 )
 from conformance.vectors.case import Pin
 from conformance.vectors.compact import MARK, expanded, recipe
@@ -286,8 +287,7 @@ class Draft:
             return ""
         if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
             return ""
-        low, high = INTEGER_RANGES[type_.name]
-        return f"{type_}, a whole number from {low} to {high}"
+        return f"{type_}, {whole_number(type_.name)}"
 
     def _ill_typed(self, error: IllTyped, place: YamlPlace) -> Unusable:
         steps = tuple(map(str, error.path))

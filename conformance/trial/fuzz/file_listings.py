@@ -296,8 +296,8 @@ def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tup
     quick = (case for case in cases if case.profile == "quick")
     for case in sorted(quick, key=lambda one: (len(repr(one.steps)), one.id)):
         steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        for k, step in enumerate(steps):
-            if isinstance(step, CallStep) and step.operator == contract.operator and not restarts(steps):
+        for k, step in enumerate(() if restarts(steps) else steps):
+            if isinstance(step, CallStep) and step.operator == contract.operator:
                 if _is_whole(step, roots) and not isinstance(step.expected, ExpectedFailure):
                     yield steps[:k], step, case.id
                 break

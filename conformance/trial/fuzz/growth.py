@@ -23,7 +23,7 @@ from conformance.contract.types import (
     Type,
     Value,
 )
-from conformance.trial.fuzz.input_listings import of_same_length
+from conformance.trial.fuzz.input_listings import of_same_length, with_two
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
 from conformance.vectors.place import ASTRAL, Place, at, put
@@ -97,9 +97,7 @@ def middle_changed(place: Place, native: Native) -> Iterator[Native]:
             yield from (put(native, place.path, parts) for parts in _other_parts(value, place.type))
         case np.ndarray():
             for two in ((middle, middle - 1), (0, middle)):
-                order = np.arange(count)
-                order[middle - 1 : middle + 1] = two
-                yield put(native, place.path, value.reshape(-1)[order].reshape(value.shape))
+                yield put(native, place.path, with_two(value, middle - 1, two))
 
 
 def _other_parts(parts: Sequence[Any], type_: Type) -> Iterator[list[Any]]:

@@ -35,7 +35,7 @@ def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Na
 
 
 def changed_leaves(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[tuple[Native, Native]]:
-    """The same, each after the input that it was made from."""
+    """The inputs of `leaf_variants`, each with the input that it was made from."""
     found = [zip(repeat(native), *rest, strict=False) for native, *rest in _first_of_each_kind(inside, natives)]
     for native, path, value in filter(None, chain.from_iterable(zip_longest(*found))):
         yield native, put(native, path, value)
@@ -170,9 +170,10 @@ def _exchanged_in(inside: InputPlaces, native: Native, seen: set[tuple[Any, ...]
     for place in inside.all(native):
         groups.setdefault((place.path[:-1], place.type), []).append(place)
         if isinstance(place.type, Tensor) and place.is_there and (place.key,) not in seen:
-            for tensor in _with_two_exchanged(place.value):
+            flat = place.value.reshape(-1)
+            for first in np.flatnonzero(flat[:-1] != flat[1:])[:1]:
                 seen.add((place.key,))
-                yield put(native, place.path, tensor)
+                yield put(native, place.path, with_two(place.value, first, (first + 1, first)))
     for one, other in chain.from_iterable(map(pairwise, groups.values())):
         kind = (one.key, one.is_there, other.key, other.is_there)
         fits = (one.is_there or other.optional) and (other.is_there or one.optional)
@@ -181,13 +182,11 @@ def _exchanged_in(inside: InputPlaces, native: Native, seen: set[tuple[Any, ...]
             yield put(put(native, one.path, other.value), other.path, one.value)
 
 
-def _with_two_exchanged(tensor: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
-    """The tensor with the first two neighbours exchanged that differ, if any do."""
-    flat = tensor.reshape(-1)
-    for first in np.flatnonzero(flat[:-1] != flat[1:])[:1]:
-        changed = tensor.copy()
-        changed.reshape(-1)[first : first + 2] = flat[first : first + 2][::-1]
-        yield changed
+def with_two(tensor: np.ndarray[Any, Any], first: int, two: tuple[int, int]) -> np.ndarray[Any, Any]:
+    """The tensor with these two of its parts, by number, in place of the two from `first` on."""
+    changed = tensor.copy()
+    changed.reshape(-1)[first : first + 2] = tensor.reshape(-1)[list(two)]
+    return changed
 
 
 _EXACT: Final = (11, 24, 53)  # integer bits that a float of 16, 32 and 64 bits represents exactly

@@ -157,7 +157,7 @@ def _is_refused(step: CallStep, methods: Sequence[str]) -> bool:
 
 def _is_good(pool: Pool, operator: str, seed: Seed, fresh: State | None) -> bool:
     turn = ProgramCall(operator, seed.native, seed.roots)
-    return pool.reach(turn, fresh).side in (SUCCEEDS, UNSURE) and within(pool, turn)
+    return pool.passes(turn, fresh) and within(pool, turn)
 
 
 def within(pool: Pool, turn: ProgramCall) -> bool:
@@ -189,6 +189,11 @@ def is_judged(pool: Pool, turn: ProgramCall) -> bool:
         return pool.reach(turn, None).side != OUTSIDE
     except Unjudgeable:
         return False
+
+
+def may_be_asked(pool: Pool, turn: ProgramCall) -> bool:
+    """Whether a turn can be judged, and keeps the limits of fuzzing."""
+    return is_judged(pool, turn) and within(pool, turn)
 
 
 def programs(pool: Pool, seed: str) -> Iterator[Program]:

@@ -12,7 +12,7 @@ from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed
 from conformance.trial.fuzz.guard_listings import at_numbers
 from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, leaf_variants
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
-from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, is_judged, reading, within
+from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, may_be_asked, reading, within
 from conformance.trial.fuzz.renamings import renamings, twins
 from conformance.trial.generator import Native
 from conformance.vectors.place import ABSENT, Place, degenerates, put
@@ -89,7 +89,7 @@ def grown(pool: Pool) -> Iterator[Program]:
 
 def _grown(pool: Pool, turn: ProgramCall, handles: Sequence[tuple[ProgramCall, State | None]]) -> list[Program]:
     """The program of one turn that goes through, on a handle if it takes one; none if it does not."""
-    if not is_judged(pool, turn) or not within(pool, turn):
+    if not may_be_asked(pool, turn):
         return []
     if turn.handle is None:
         return [(turn, *reading(pool, [0]))] if pool.passes(turn, None) else []
@@ -159,7 +159,7 @@ def _turns(pool: Pool, operator: str, handle: int | None, natives: Iterable[Nati
     """The turns with these inputs that can be judged."""
     roots = pool.good[operator][0].roots
     turns = (ProgramCall(operator, native, roots, handle) for native in natives)
-    yield from (turn for turn in turns if is_judged(pool, turn) and within(pool, turn))
+    yield from (turn for turn in turns if may_be_asked(pool, turn))
 
 
 def emptied_programs(pool: Pool) -> Iterator[Program]:
@@ -188,7 +188,7 @@ def _full_and_bare(pool: Pool, operator: str) -> Iterator[tuple[ProgramCall, Pro
             bare = [value for value in values if _is_empty(value)]
             for value in bare if full else ():
                 turns = tuple(_turn(operator, seed, place, one) for one in (full[0], value))
-                if all(is_judged(pool, turn) and within(pool, turn) for turn in turns):
+                if all(may_be_asked(pool, turn) for turn in turns):
                     seen.add(place.key)
                     yield turns[0], turns[1]
 

@@ -11,7 +11,6 @@ from conformance.contract.types import Enum
 from conformance.trial.fuzz.program import Program, ProgramCall, method_of
 from conformance.trial.fuzz.program_draw import Pool, Seed, opening_turns, reading, within
 from conformance.trial.fuzz.program_listings import fullest_inputs, open_handles
-from conformance.vectors.state_tracking import SUCCEEDS, UNSURE
 
 _REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
@@ -160,6 +159,6 @@ def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> Pro
     """The first of an operation's turns that a handle in this state lets through, or may."""
     for seed in seeds:
         turn = ProgramCall(operator, seed.native, seed.roots, 0)
-        if pool.reach(turn, state).side in (SUCCEEDS, UNSURE) and within(pool, turn):
+        if pool.passes(turn, state) and within(pool, turn):
             return turn
     return None
