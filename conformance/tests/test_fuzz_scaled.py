@@ -16,7 +16,7 @@ from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, neigh
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.program_draw import pool_of
-from conformance.trial.fuzz.program_listings import degenerate, grown
+from conformance.trial.fuzz.program_listings import degenerate, long_leaves
 from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import Place, degenerates
@@ -122,7 +122,7 @@ def test_a_machine_is_asked_its_frozen_inputs_and_long_ones_with_other_middles()
     shipped = shipped_library()
     stream = shipped.contracts["Stream"]
     pool = pool_of(stream, load_corpus(shipped.suite).cases["Stream"], codebook_of(shipped))
-    pushed = [turn.native for program in grown(pool) for turn in program if turn.operator == "Stream.Push"]
+    pushed = [turn.native for program in long_leaves(pool) for turn in program if turn.operator == "Stream.Push"]
     long = [one["tokens"] for one in pushed if len(one["tokens"]) == 4_999]
     ends: dict[str, set[str]] = {}
     for one in long:

@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed, near_long
-from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
-from conformance.trial.fuzz.input_listings import (
-    exchanged,
-    leaf_origins,
-    leaf_variants,
-    neighbours,
-    pair_variants,
-    triple_variants,
-    versions,
-)
+from conformance.trial.fuzz.growth import grown, near_long
+from conformance.trial.fuzz.input_listings import leaf_origins, leaf_variants
+from conformance.trial.fuzz.listings import LISTINGS, Origins
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.renamings import renamings, twins
 from conformance.trial.fuzz.seed import (
     ACCEPTED,
     LONGEST,
@@ -46,17 +37,8 @@ _AS_GENERATED: Final = 0.6  # share of the generated inputs that are asked uncha
 _MOST_DEGENERATE: Final = 600  # calls
 _MOST_RECORDS: Final = 100  # for each guard
 _PLAIN_RECORD: Final = 2  # fields of a failure record: the code and the operator
-_MOST_RELATED: Final = 150
-_MOST_TOGETHER: Final = 150  # asked of the guards, which refuse most of them
-_MOST_MOVED: Final = 40
-_MOST_NEIGHBOURS: Final = 120
-_MOST_EXCHANGED: Final = 150
 _MOST_LONG: Final = 100
 _NEAR_GROWN: Final = 2  # of the generator's large inputs that are not too long, so many are changed too
-_MOST_VERSIONS: Final = 150
-_MOST_AT_NUMBERS: Final = 150
-_MOST_BESIDE: Final = 80
-_MOST_RENAMED: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +55,17 @@ class DrawnCall:
 def drawn_calls(
     forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: InputLimits | None = None
 ) -> tuple[DrawnCall, ...]:
-    """The calls, all different: the smallest example of every side, degenerate values leaf by leaf, large numbers that
-    are nearly equal, numbers that fewer bits make equal, neighbours exchanged, the longest example changed, versions,
-    limits, other names, then `wanted` drawn calls.
+    """The calls, all different: the smallest example of every side, degenerate values leaf by leaf, the longest example
+    changed, the common listings, then `wanted` drawn calls.
     Calls with one large leaf come last, so that a small call shows a mistake first.
 
     No drawn call is a frozen call; a listed one may be. There are fewer than `wanted` if no more are found.
     """
     hand = _CallDrawer(forms, seeds, Random(number), bounds or InputLimits(forms.contract))  # noqa: S311
     calls = [*hand.opening(), *hand.degenerate(), *hand.refused_degenerate()]
-    calls += [*hand.related(), *hand.neighbours(), *hand.exchanged(), *hand.long(), *hand.versions()]
-    calls += [*hand.limits(), *hand.renamed()]
-    grown = [*hand.grown()]
-    return (*calls, *hand.drawn(wanted), *grown)
+    calls += [*hand.long(), *hand.near()]
+    long = [*hand.grown()]
+    return (*calls, *hand.drawn(wanted), *long)
 
 
 def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[DrawnCall, ...]:
@@ -145,65 +125,18 @@ class _CallDrawer:
                 calls = (self.call(native, DEGENERATE) for native in varied)
                 yield from islice((call for call in calls if call is not None and call.side == side), _MOST_RECORDS)
 
-    def related(self) -> Iterator[DrawnCall]:
-        """Large numbers at two leaves that a guard compares, or at three leaves if no guard refuses them."""
-        found: list[DrawnCall] = []
-        for natives in pair_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ())):
-            calls = [call for native in natives if (call := self.call(native, DEGENERATE)) is not None]
-            if len({call.side for call in calls}) > 1:
-                found += calls
-            if len(found) >= _MOST_RELATED:
-                break
-        yield from found[:_MOST_RELATED]
-        moved = triple_variants(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
-        further = (self.call(native, DEGENERATE) for native in islice(moved, _MOST_TOGETHER))
-        yield from islice((call for call in further if call is not None and call.side == ACCEPTED), _MOST_MOVED)
-
-    def neighbours(self) -> Iterator[DrawnCall]:
-        """Accepted calls with two numbers at one leaf that become equal in fewer bits."""
-        natives = neighbours(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
-        calls = (self.call(native, DEGENERATE) for native in islice(natives, _MOST_NEIGHBOURS))
-        yield from (call for call in calls if call is not None and call.side == ACCEPTED)
-
-    def exchanged(self) -> Iterator[DrawnCall]:
-        """Calls with the values of two neighbours exchanged."""
-        natives = exchanged(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
-        calls = (self.call(native, DEGENERATE) for native in natives)
-        yield from islice((call for call in calls if call is not None), _MOST_EXCHANGED)
-
-    def versions(self) -> Iterator[DrawnCall]:
-        """Calls with the known versions and versions a little above or below them."""
-        natives = versions(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.words)
-        calls = (self.call(native, DEGENERATE) for native in natives)
-        yield from islice((call for call in calls if call is not None), _MOST_VERSIONS)
-
-    def limits(self) -> Iterator[DrawnCall]:
-        """Calls with the numbers of the contract, and on both sides of every guard that compares an integer."""
-        accepted = self.seeds.by_side.get(ACCEPTED, ())
-        numbers = (self.call(one, DEGENERATE) for one in at_numbers(self.words.inside, accepted, self.words.numbers))
-        yield from islice((call for call in numbers if call is not None), _MOST_AT_NUMBERS)
-        beside = beside_guards(self.words.inside, self.seeds.by_side, self.bounds.side)
-        yield from islice(filter(None, (self.call(one, DEGENERATE) for one in beside)), _MOST_BESIDE)
-
-    def renamed(self) -> Iterator[DrawnCall]:
-        """Calls with other names, wherever they occur, and with two names that are nearly equal."""
-        for listing in (renamings, twins):
-            natives = listing(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()))
-            calls = (self.call(native, DEGENERATE) for native in natives)
-            yield from islice((call for call in calls if call is not None), _MOST_RENAMED)
+    def near(self) -> Iterator[DrawnCall]:
+        """Calls near the accepted ones, and near the guards, of every listing."""
+        origins = Origins(self.words, self.seeds.by_side, self.bounds.side)
+        for listing in LISTINGS:
+            calls = (self.call(native, DEGENERATE) for native in listing.inputs(origins))
+            yield from islice((call for call in calls if call is not None), listing.most)
 
     def grown(self) -> Iterator[DrawnCall]:
-        """Calls with one long leaf: of every way to grow it, the largest that no guard refuses; another one that is not
-        too long, and this one with other middles."""
-        for place, natives in large(self.words.inside, self.seeds.by_side.get(ACCEPTED, ()), self.words.numbers):
-            calls = (self.call(native, GROWN) for native in natives)
-            accepted = (call for call in calls if call is not None and call.side == ACCEPTED)
-            if (call := next(accepted, None)) is not None:
-                yield call
-                again = next((one for one in chain([call], accepted) if is_asked_again(place, one.native)), call)
-                if again is not call:
-                    yield again
-                yield from filter(None, (self.call(one, GROWN) for one in middle_changed(place, again.native)))
+        """Calls with one long leaf, and large inputs of the generator."""
+        natives, numbers = self.seeds.by_side.get(ACCEPTED, ()), self.words.numbers
+        made = partial(self.call, why=GROWN)
+        yield from grown(self.words.inside, natives, numbers, made, lambda call: call.side == ACCEPTED)
         if self.generator is not None and self.generator.grown is not None:
             # A separate Random, so that the drawn calls do not depend on these.
             near = 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import chain, combinations, islice, repeat
 from math import ceil
 from typing import Any, Final
@@ -24,10 +25,10 @@ from conformance.trial.fuzz.file_example import (
     is_left_open,
     places_asked,
 )
-from conformance.trial.fuzz.growth import near_long
-from conformance.trial.fuzz.input_listings import changed_leaves, exchanged, leaf_origins
-from conformance.trial.fuzz.renamings import renamings, twins
-from conformance.trial.fuzz.seed import InputLimits, InputPlaces, longest_of, printed
+from conformance.trial.fuzz.growth import grown, near_long
+from conformance.trial.fuzz.input_listings import changed_leaves, leaf_origins
+from conformance.trial.fuzz.listings import LISTINGS, Origins
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, longest_of, printed, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
 from conformance.vectors.compact import holds_recipe
@@ -258,7 +259,7 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
     and with other names; and inputs near the longest one. A machine is asked such inputs elsewhere."""
     forms, bounds = codebook[contract.operator], InputLimits(contract)
     roots = _roots_of(contract)
-    plain = InputPlaces(Struct(tuple(one for one in contract.inputs.fields if one.name not in roots)))
+    plain = Struct(tuple(one for one in contract.inputs.fields if one.name not in roots))
     found: dict[str, Native] = {}
     alike: dict[str, list[Native]] = {}  # inputs that need the same steps before them, and the same roots
     origin: dict[int, tuple[Example, CallStep]] = {}
@@ -268,13 +269,19 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
         if found.setdefault(printed(own), own) is own:
             alike.setdefault(repr((before, [step.inputs.get(name) for name in roots])), []).append(own)
             origin[id(own)] = Example(before, (), (), id_), step
-    listed: list[Iterable[tuple[Native, Native]]] = [((one, one) for one in leaf_origins(plain, found.values()))]
-    listed.append(islice(changed_leaves(plain, found.values()), _MOST_DEGENERATE))
+    words = vocabulary_of(replace(contract, inputs=plain), [*found.values()])
+    listed: list[Iterable[tuple[Native, Native]]] = [((one, one) for one in leaf_origins(words.inside, found.values()))]
+    listed.append(islice(changed_leaves(words.inside, found.values()), _MOST_DEGENERATE))
     if (native := longest_of(found.values())) is not None:
-        listed.append(zip(repeat(native), islice(near_long(plain, native), _MOST_OTHER), strict=False))
+        listed.append(zip(repeat(native), islice(near_long(words.inside, native), _MOST_OTHER), strict=False))
+    seen: set[str] = set()
+    for one in found.values():
+        long = grown(words.inside, [one], words.numbers, partial(_accepted, bounds), lambda _: True, seen)
+        listed.append(zip(repeat(one), long, strict=False))
     for natives in alike.values():
         share = ceil(_MOST_OTHER * len(natives) / len(found))
-        some = (islice(listing(plain, natives), share) for listing in (exchanged, renamings, twins))
+        origins = Origins(words, {ACCEPTED: natives}, bounds.side)
+        some = (islice(listing.inputs(origins), share) for listing in LISTINGS)
         listed.append(zip(repeat(natives[0]), chain(*some), strict=False))
     for start, own in chain(*listed):
         if bounds.side(own) is not None:
@@ -283,6 +290,10 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
             inputs |= {name: step.inputs[name] for name in roots if name in step.inputs}
             looks = with_harness_reads((step,), contract.fuzz_decode)[1:]
             yield replace(example, after=(replace(step, inputs=inputs), *looks))
+
+
+def _accepted(bounds: InputLimits, native: Native) -> Native | None:
+    return native if bounds.side(native) == ACCEPTED else None
 
 
 def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tuple[AnyStep, ...], CallStep, str]]:
@@ -312,4 +323,4 @@ def _is_whole(step: CallStep, roots: Mapping[str, None]) -> bool:
     return not contains_value(own, is_placeholder) and not holds_recipe(own)
 
 
-LISTINGS: Final = (_with_leftovers, _reshaped, _at_limits)
+FILE_LISTINGS: Final = (_with_leftovers, _reshaped, _at_limits)

@@ -30,7 +30,7 @@ from conformance.trial.check import (
 from conformance.trial.client import Client, Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
-from conformance.trial.fuzz.file_listings import LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
+from conformance.trial.fuzz.file_listings import FILE_LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
 from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, wrong_answer
 from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused
@@ -88,7 +88,7 @@ def fuzz_files(
         search.try_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
     reading = ReferenceProbe(reference)
     listings = (
-        *(listing(contract, codebook, bases) for listing in LISTINGS),
+        *(listing(contract, codebook, bases) for listing in FILE_LISTINGS),
         degenerate_inputs(contract, codebook, cases),
         competing(contract, codebook, bases, cases),
         damaged_twice(contract, cases),

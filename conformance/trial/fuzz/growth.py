@@ -7,8 +7,9 @@ Only two of them that differ in the middle show a backend that knows a long valu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -39,19 +40,47 @@ _STRIDE: Final = 2_741  # shares no factor with _ITEMS
 
 
 class Grown(NamedTuple):
-    """Inputs with the leaf at one place grown in one way, the largest first: the first that the guards let through is
-    worth asking."""
+    """Inputs with the leaf at one place grown in one way, the largest first."""
 
     place: Place
     natives: list[Native]
 
 
-def large(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int] = ()) -> Iterator[Grown]:
+Asked = TypeVar("Asked")
+
+
+def grown(
+    inside: InputPlaces,
+    natives: Iterable[Native],
+    numbers: Sequence[int],
+    made: Callable[[Native], Asked | None],
+    passes: Callable[[Asked], bool],
+    seen: set[str] | None = None,
+) -> Iterator[Asked]:
+    """What is asked with long leaves: of every way to grow one, the largest that `passes`; another one that is not too
+    long, and this one with other middles.
+
+    `made` makes of an input what is asked, None if it must not be asked. Leaves in `seen` are left out; it notes those
+    that are grown.
+    """
+    for place, some in large(inside, natives, numbers, seen):
+        fit = ((native, one) for native in some if (one := made(native)) is not None and passes(one))
+        if (most := next(fit, None)) is not None:
+            again = next((pair for pair in chain([most], fit) if is_asked_again(place, pair[0])), most)
+            yield most[1]
+            if again is not most:
+                yield again[1]
+            yield from (one for native in middle_changed(place, again[0]) if (one := made(native)) is not None)
+
+
+def large(
+    inside: InputPlaces, natives: Iterable[Native], numbers: Sequence[int] = (), seen: set[str] | None = None
+) -> Iterator[Grown]:
     """For every leaf that can be long, the first of these inputs that has it, with the leaf grown in several ways.
 
     `numbers` are those that the contract mentions: one may be a limit.
     """
-    seen: set[str] = set()
+    seen = set() if seen is None else seen
     for native in natives:
         for place in inside.first(native):
             # One self-describing value of each Python type is enough.

@@ -29,7 +29,7 @@ from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
 from conformance.trial.fuzz.program_listings import (
     degenerate,
     emptied_programs,
-    grown,
+    long_leaves,
     nothing_asked,
     opening,
 )
@@ -64,7 +64,7 @@ def fuzz_machine(
     The same seed gives the same calls; without one the machine's name is the seed.
     """
     search = MachineSearch(contract, pool_of(contract, cases, codebook), codebook, backend, reference, trusted)
-    listings = (opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, repeated, grown)
+    listings = (opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, repeated, long_leaves)
     for program in ended(search.pool):
         search.try_one(program, alone=True)
     search.try_near_handles(traces_of_every_operation(search.methods, cases))

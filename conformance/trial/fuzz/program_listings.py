@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.contract.machine import State
-from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed
-from conformance.trial.fuzz.guard_listings import at_numbers
-from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, leaf_variants
+from conformance.trial.fuzz.growth import grown
+from conformance.trial.fuzz.input_listings import leaf_origins, leaf_variants
+from conformance.trial.fuzz.listings import LISTINGS, Origins
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
 from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, may_be_asked, reading, within
-from conformance.trial.fuzz.renamings import renamings, twins
+from conformance.trial.fuzz.seed import ACCEPTED
 from conformance.trial.generator import Native
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS
 
 _MOST_LISTED: Final = 60  # degenerate inputs of an operation
-_MOST_OTHER: Final = 20  # inputs of an operation at the numbers of the contract, with other names, with twins
+_MOST_OTHER: Final = 20  # inputs of an operation, of each common listing
 _MOST_EMPTIED: Final = 20  # leaves of one operation
 _MOST_REFUSED: Final = 24  # degenerate inputs of an operation that a state refuses
 _MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that state
@@ -69,7 +70,7 @@ def degenerate(pool: Pool) -> Iterator[Program]:
             yield from _on_handles(pool, asked, handles)
 
 
-def grown(pool: Pool) -> Iterator[Program]:
+def long_leaves(pool: Pool) -> Iterator[Program]:
     """For every leaf that can be long, a call with the leaf grown that some handle lets through, and again with other
     middles; it is read after."""
     handles = open_handles(pool)
@@ -78,23 +79,21 @@ def grown(pool: Pool) -> Iterator[Program]:
         for seed in fullest_inputs(pool, operator)[:1]:
             words = pool.words[operator]
             plain = ProgramCall(operator, seed.native, seed.roots, 0 if takes else None)
-            for place, natives in large(words.inside, [seed.native], words.numbers):
-                accepted = (one for one in natives if _grown(pool, replace(plain, native=one), handles))
-                if (most := next(accepted, None)) is not None:
-                    again = next((one for one in chain([most], accepted) if is_asked_again(place, one)), most)
-                    once = [most] if again is not most else []
-                    for native in (*once, again, *middle_changed(place, again)):
-                        yield from _grown(pool, replace(plain, native=native), handles)
+            made = partial(_passing, pool, plain, handles)
+            yield from grown(words.inside, [seed.native], words.numbers, made, lambda _: True)
 
 
-def _grown(pool: Pool, turn: ProgramCall, handles: Sequence[tuple[ProgramCall, State | None]]) -> list[Program]:
-    """The program of one turn that goes through, on a handle if it takes one; none if it does not."""
+def _passing(
+    pool: Pool, plain: ProgramCall, handles: Sequence[tuple[ProgramCall, State | None]], native: Native
+) -> Program | None:
+    """The program of a turn with these inputs that goes through, on a handle if it takes one; None if it does not."""
+    turn = replace(plain, native=native)
     if not may_be_asked(pool, turn):
-        return []
+        return None
     if turn.handle is None:
-        return [(turn, *reading(pool, [0]))] if pool.passes(turn, None) else []
+        return (turn, *reading(pool, [0])) if pool.passes(turn, None) else None
     given = next((one for one, state in handles if pool.passes(turn, state)), None)
-    return [] if given is None else [(given, turn, *reading(pool, [0]))]
+    return None if given is None else (given, turn, *reading(pool, [0]))
 
 
 def open_handles(pool: Pool) -> list[tuple[ProgramCall, State]]:
@@ -140,19 +139,36 @@ def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Ite
 
 
 def _varied(pool: Pool, operator: str, handle: int | None) -> Iterator[ProgramCall]:
-    """Turns of an operation with frozen inputs, and with these changed: degenerate, with the numbers of the contract,
-    with neighbours exchanged, with other names."""
+    """Turns of an operation with frozen inputs, with degenerate ones, and of the common listings."""
     words, alike = pool.words[operator], _alike(pool, operator)
     yield from islice(_turns(pool, operator, handle, leaf_origins(words.inside, alike)), _MOST_LISTED)
     yield from _degenerate(pool, operator, handle, _MOST_LISTED)
-    listed = [listing(words.inside, alike) for listing in (exchanged, renamings, twins)]
-    for some in (at_numbers(words.inside, alike, words.numbers), *listed):
-        yield from islice(_turns(pool, operator, handle, some), _MOST_OTHER)
+    origins = Origins(words, _by_side(pool, operator), partial(_side, pool, operator))
+    for listing in LISTINGS:
+        yield from islice(_turns(pool, operator, handle, listing.inputs(origins)), _MOST_OTHER)
 
 
 def _alike(pool: Pool, operator: str) -> list[Native]:
     """The accepted inputs of an operation with the same roots as the first of them."""
     return [one.native for one in pool.good[operator] if one.roots == pool.good[operator][0].roots]
+
+
+def _by_side(pool: Pool, operator: str) -> dict[str, list[Native]]:
+    """The inputs of an operation with the same roots, by the guard that refuses them whatever the state is."""
+    roots = pool.good[operator][0].roots
+    found: dict[str, list[Native]] = {ACCEPTED: _alike(pool, operator)}
+    for native in (seed.native for seed in pool.seeds[operator] if seed.roots == roots):
+        if (side := _side(pool, operator, native)) not in (None, ACCEPTED):
+            found.setdefault(side, []).append(native)
+    return found
+
+
+def _side(pool: Pool, operator: str, native: Native) -> str | None:
+    """The guard that refuses inputs whatever the state is, ACCEPTED for none; None if they cannot be judged."""
+    turn = ProgramCall(operator, native, pool.good[operator][0].roots)
+    if not may_be_asked(pool, turn):
+        return None
+    return ACCEPTED if pool.passes(turn, None) else pool.reach(turn, None).side
 
 
 def _turns(pool: Pool, operator: str, handle: int | None, natives: Iterable[Native]) -> Iterator[ProgramCall]:
