@@ -138,6 +138,18 @@ def test_what_is_known_of_the_same_source_is_believed_and_what_changed_is_asked(
     assert measure_matrix(shipped_library(), cases_of(DECODE), [BOOLEANS], effort=MutantOptions(known=foreign)) == known
 
 
+def test_a_mutant_that_died_by_fuzzing_alone_is_fuzzed_again() -> None:
+    library, row = shipped_library(), decoded().rows[BOOLEANS]
+    small = replace(library, contracts={DECODE: library.contracts[DECODE]})
+    power = MutantChecks(small, load_corpus(library.suite), codebook())
+    clauses = BrokenParts(codebook()).digest(library.mutants[BOOLEANS], ())
+    alone = replace(row, killed=frozenset(), laws=frozenset(), fuzz=frozenset({"gone"}), clauses=clauses)
+    for known, found in ((alone, DECODE), (replace(row, laws=frozenset(), fuzz=alone.fuzz), "gone")):
+        effort = MutantOptions(("vectors", "laws", "fuzz"), power, replace(decoded(), rows={BOOLEANS: known}))
+        again = measure_matrix(library, cases_of(DECODE), [BOOLEANS], effort=effort).rows[BOOLEANS]
+        assert (again.fuzz, again.killed) == (frozenset({found}), known.killed)
+
+
 def test_a_row_is_read_again_if_the_clauses_or_what_the_mutant_must_break_changed() -> None:
     known = decoded()
     stale = replace(known.rows[BOOLEANS], broken={"guard:gone": 1})

@@ -115,7 +115,8 @@ class MutantOptions:
     """How mutants are tried: on what beside the cases (`power`), and what is known already (`known`).
 
     A row of `known` whose mutant has the same source is believed. If cases in its reach changed, only these
-    and those that killed it are asked; laws, fuzzing and crashes only where they were not tried.
+    and those that killed it are asked; laws, fuzzing and crashes only where they were not tried, and fuzzing where it
+    alone kills the mutant.
     """
 
     kinds: Collection[str] = ("vectors",)
@@ -200,8 +201,11 @@ class _MutantTrial:
         row = self._measured_row(mutant, reach, old)
         if row.status is not Status.KILLED and row.status is not Status.SURVIVED:
             return row
-        row = replace(row, laws=old.laws, fuzz=old.fuzz, crash=old.crash) if old is not None else row
         power, kinds = self.effort.power, self.effort.kinds
+        if old is not None:
+            row = replace(row, laws=old.laws, fuzz=old.fuzz, crash=old.crash)
+            if "fuzz" in kinds and not replace(row, fuzz=None).dies:
+                row = replace(row, fuzz=None)  # it dies by fuzzing alone, whose calls may be others now
         if power is not None and "laws" in kinds and row.laws is None:
             row = replace(row, laws=power.laws(mutant, reach.changed))
         if power is not None and "fuzz" in kinds and row.fuzz is None:
