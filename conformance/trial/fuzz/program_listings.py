@@ -9,12 +9,12 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.contract.machine import State
-from conformance.trial.fuzz.growth import grown
+from conformance.trial.fuzz.growth import grown, near_long
 from conformance.trial.fuzz.input_listings import leaf_origins, leaf_variants
 from conformance.trial.fuzz.listings import LISTINGS, Origins
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
 from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, may_be_asked, reading, within
-from conformance.trial.fuzz.seed import ACCEPTED
+from conformance.trial.fuzz.seed import ACCEPTED, longest_of
 from conformance.trial.generator import Native
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS
@@ -139,10 +139,12 @@ def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Ite
 
 
 def _varied(pool: Pool, operator: str, handle: int | None) -> Iterator[ProgramCall]:
-    """Turns of an operation with frozen inputs, with degenerate ones, and of the common listings."""
+    """Turns of an operation with frozen inputs, with degenerate ones, near the longest one, of the common listings."""
     words, alike = pool.words[operator], _alike(pool, operator)
     yield from islice(_turns(pool, operator, handle, leaf_origins(words.inside, alike)), _MOST_LISTED)
     yield from _degenerate(pool, operator, handle, _MOST_LISTED)
+    if (longest := longest_of(alike)) is not None:
+        yield from islice(_turns(pool, operator, handle, near_long(words.inside, longest)), _MOST_LISTED)
     origins = Origins(words, _by_side(pool, operator), partial(_side, pool, operator))
     for listing in LISTINGS:
         yield from islice(_turns(pool, operator, handle, listing.inputs(origins)), _MOST_OTHER)
