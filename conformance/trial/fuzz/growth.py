@@ -25,6 +25,7 @@ from conformance.contract.types import (
     Value,
 )
 from conformance.trial.fuzz.input_listings import of_same_length, with_two
+from conformance.trial.fuzz.near_bytes import item_in, middle_parts_changed
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
 from conformance.vectors.place import ASTRAL, Place, at, put
@@ -91,10 +92,14 @@ def large(
 
 
 def near_long(inside: InputPlaces, native: Native) -> Iterator[Native]:
-    """A long input, and it with each leaf changed alone, to a value of the same length or in the middle."""
+    """A long input, and it with each leaf changed alone, to a value of the same length or in the middle; of a CBOR item
+    in bytes, a few parts in its middle."""
     leaves = [place for place in inside.first(native) if place.is_there]
     yield from of_same_length(inside, native)
-    yield from (one for place in leaves for one in middle_changed(place, native))
+    for place in leaves:
+        yield from middle_changed(place, native)
+        if type(place.value) is bytes and (item := item_in(place.value)) is not None:
+            yield from (put(native, place.path, one) for one in middle_parts_changed(item[0]))
 
 
 def is_asked_again(place: Place, native: Native) -> bool:

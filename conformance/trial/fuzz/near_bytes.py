@@ -26,6 +26,7 @@ _SHOWN: Final = 6  # heads of an item that are spoilt one by one
 _COUNTS: Final = (2**31, 2**63)  # announced, and negative in a signed number of their size
 _NO_TEXT: Final = (b"\xed\xa0\x80", b"\xc0\x80", b"\xff", b"\xe2\x82")  # a surrogate, overlong, no text, cut off
 _HASH: Final = 32
+_AROUND: Final = 2  # parts before and after the middle of an item that are changed
 _SLACK: Final = 4_000  # characters by which the heads around a part may change
 
 
@@ -68,6 +69,16 @@ def degenerate_items(data: bytes) -> Iterator[tuple[Place, Iterator[bytes]]]:
         heads = islice(_heads(data), _SHOWN)
         spoilt = chain.from_iterable(_spoils(data, *one) for one in heads)
         yield Place((), "head", Value(), item[0]), spoilt
+
+
+def middle_parts_changed(item: Any) -> Iterator[bytes]:
+    """The bytes of an item with one of a few parts near its middle changed, to a part with as many bytes."""
+    parts = [place for place in places(Value(), item) if not isinstance(place.value, dict | list | tuple)]
+    middle = len(parts) // 2
+    for place in parts[max(middle - _AROUND, 0) : middle + _AROUND]:
+        size = len(encode_item(place.value))
+        alike = (value for value in degenerates(place) if value is not ABSENT and len(encode_item(value)) == size)
+        yield from (with_part(item, place.path, value) for value in islice(alike, 1))
 
 
 def with_part(item: Any, path: ValuePath, value: Any) -> bytes:
