@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -25,15 +26,16 @@ from conformance.contract.types import (
     Value,
 )
 from conformance.trial.fuzz.input_listings import of_same_length, with_two
-from conformance.trial.fuzz.near_bytes import item_in, middle_parts_changed
-from conformance.trial.fuzz.seed import InputPlaces
+from conformance.trial.fuzz.near_bytes import item_in, middle_parts_changed, with_part
+from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.trial.generator import Native
-from conformance.vectors.place import ASTRAL, Place, at, put
+from conformance.vectors.place import ASTRAL, Place, at, distinct_places, put
 
 _BYTES: Final = 2**20 + 1  # of a text or a byte string; the frozen sizes end at 2^16 + 1
 _AGAIN: Final = 2**17 + 1  # of a text or a byte string that is asked again with other middles; more than 16 bits count
 _ITEMS: Final = 4_999  # of a list or map, all different; the frozen cases of that size repeat one item
 _STRUCTS: Final = 300  # of a list of structs, all different: a longer one costs a message of a megabyte
+_SHORT: Final = 50  # letters of a struct that comes _ITEMS times in a map; a longer one comes _STRUCTS times
 _SMALL: Final = 300  # parts; more than a byte counts
 _LEAST: Final = 16  # a smaller size of the contract is reached by other listings
 _PERIOD: Final = 251  # bytes; a prime, so that no buffer of a round size gets the same bytes twice
@@ -84,11 +86,10 @@ def large(
     seen = set() if seen is None else seen
     for native in natives:
         for place in inside.first(native):
-            # One self-describing value of each Python type is enough.
-            name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
-            if name not in seen and (ways := [*_enlarged(place, numbers)]):
-                seen.add(name)
-                yield from (Grown(place, [put(native, place.path, one) for one in some]) for some in ways)
+            for name, part, whole in _growable(place):
+                if name not in seen and (ways := [*_enlarged(part, numbers)]):
+                    seen.add(name)
+                    yield from (Grown(place, [put(native, place.path, whole(one)) for one in some]) for some in ways)
 
 
 def near_long(inside: InputPlaces, native: Native) -> Iterator[Native]:
@@ -138,7 +139,7 @@ def _other_parts(parts: Sequence[Any], type_: Type) -> Iterator[list[Any]]:
     """The parts with the two before and behind the middle exchanged, and with another one there."""
     middle = len(parts) // 2
     one, next_one = parts[middle - 1], parts[middle]
-    other = not one if isinstance(one, bool) else _numbered(one, len(parts), type_)
+    other = not one if isinstance(one, bool) else _numbered(one, len(parts), _inner(type_))
     for two in ((next_one, one), (parts[0], next_one), (other, next_one)):
         yield [*parts[: middle - 1], *two, *parts[middle + 1 :]]
 
@@ -162,32 +163,49 @@ def _enlarged(place: Place, numbers: Sequence[int]) -> Iterator[list[Any]]:
             for floats in _many_floats(place.value[0], _dtype_inside(place.type)):
                 yield [floats[:size] for size in _sizes(_ITEMS, numbers)]
         case list() if place.value and isinstance(place.value[0], dict):
-            yield [_different_structs(place, size) for size in _sizes(_STRUCTS, numbers)]
-            yield [place.value[:1] * size for size in _sizes(_STRUCTS, numbers)]
+            yield from _many(place.value[0], _inner(place.type), _sizes(_STRUCTS, numbers))
         case list() if place.value:
             first = place.value[0]
-            yield [[_numbered(first, k, place.type) for k in range(size)] for size in _sizes(_ITEMS, numbers)]
-            yield [[first] * size for size in _sizes(_ITEMS, numbers)]
+            yield from _many(first, _inner(place.type), _sizes(_most(first), numbers))
         case dict() if place.value and not isinstance(place.type, Struct):
             key = min(place.value)
             item, kind = place.value[key], _dtype_inside(place.type)
-            for some in _many_floats(item, kind) if type(item) is float else [[item] * _ITEMS]:
+            most = _most(item)
+            others = (some for some, *_ in _many(item, _inner(place.type), (most,)))
+            for some in _many_floats(item, kind) if type(item) is float else others:
                 yield [
                     {**place.value, **{f"{key}{k}": one for k, one in enumerate(some[:size])}}
-                    for size in _sizes(_ITEMS, numbers)
+                    for size in _sizes(most, numbers)
                 ]
 
 
-def _different_structs(place: Place, size: int) -> list[Any]:
-    """The first struct of a list so many times, each time with other texts and integers."""
-    assert isinstance(place.type, ListOf | Value)
-    item = place.type.item if isinstance(place.type, ListOf) else place.type
-    fields = {one.name: one.type for one in item.fields} if isinstance(item, Struct) else {}
-    first = place.value[0]
-    return [
-        {name: _numbered(part, k, ListOf(fields[name])) if name in fields else part for name, part in first.items()}
-        for k in range(size)
-    ]
+def _growable(place: Place) -> Iterator[tuple[str, Place, Callable[[Any], Any]]]:
+    """The place, and of a CBOR item in its bytes the item itself and the first part of every kind: each with a name,
+    and with what makes a value of the place from a grown part."""
+    # One self-describing value of each Python type is enough.
+    name = type(place.value).__name__ if isinstance(place.type, Value) else place.key
+    yield name, place, lambda grown_value: grown_value
+    if type(place.value) is bytes and (item := item_in(place.value)) is not None:
+        for part in (Place((), "", Value(), item[0]), *distinct_places(Value(), item[0])):
+            if part.is_there:
+                yield f"{name}/{type(part.value).__name__}", part, partial(with_part, item[0], part.path)
+
+
+def _most(item: Any) -> int:
+    """How often an item comes in the largest list or map."""
+    return _STRUCTS if isinstance(item, dict | list | tuple) and len(printed(item)) > _SHORT else _ITEMS
+
+
+def _many(item: Any, type_: Type, sizes: Iterable[int]) -> Iterator[list[Any]]:
+    """Lists of an item, so many times: made different by a number each, then all equal."""
+    some = [*sizes]
+    yield [[_numbered(item, k, type_) for k in range(size)] for size in some]
+    yield [[item] * size for size in some]
+
+
+def _inner(type_: Type) -> Type:
+    """The type of the items of a list or map."""
+    return type_.item if isinstance(type_, ListOf | MapOf) else Value()
 
 
 def _many_floats(item: float, dtype: str) -> Iterator[list[float]]:
@@ -203,25 +221,30 @@ def _many_floats(item: float, dtype: str) -> Iterator[list[float]]:
 
 
 def _numbered(item: Any, number: int, type_: Type) -> Any:
-    """The item of a list made different by a number, if it is a text or an integer; else the item itself.
+    """An item made different by a number: a text or an integer, or a struct or map with those; else the item itself.
 
-    If the type has fewer numbers than the list has items, they come again.
+    If the type has fewer numbers than there are items, they come again.
     """
     match item:
         case bool():
             return item
         case int():
             found = item + number if item < 2**31 else item - number
-            if not isinstance(type_, ListOf) or not isinstance(type_.item, Scalar):
-                return found
-            low, high = INTEGER_RANGES[type_.item.name]
+            low, high = INTEGER_RANGES[type_.name] if isinstance(type_, Scalar) else (found, found)
             return found if low <= found <= high else low + found % (high - low + 1)
-        case str() if not isinstance(type_, ListOf) or not isinstance(type_.item, Enum):
+        case str() if not isinstance(type_, Enum):
             return f"{item}{number}"
+        case dict():
+            fields = {one.name: one.type for one in type_.fields} if isinstance(type_, Struct) else {}
+            inner = _inner(type_)
+            return {
+                name: part if isinstance(part, dict | list) else _numbered(part, number, fields.get(name, inner))
+                for name, part in item.items()
+            }
     return item
 
 
 def _dtype_inside(type_: Type) -> str:
     """The type of the floats in a list or map."""
-    inner = type_.item if isinstance(type_, ListOf | MapOf) else type_
+    inner = _inner(type_)
     return inner.name if isinstance(inner, Scalar) and inner.name in FLOAT_BYTES else "float64"
