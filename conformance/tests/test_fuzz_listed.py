@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.codec.cbor import encode_canonical
+from conformance.codec.cbor import decode, encode_canonical
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
@@ -20,7 +20,7 @@ from conformance.trial.fuzz.file_listings import degenerate_inputs, inputs_at_li
 from conformance.trial.fuzz.files import keeps_files
 from conformance.trial.fuzz.growth import large
 from conformance.trial.fuzz.input_listings import is_version, near_versions, versions
-from conformance.trial.fuzz.near_bytes import item_in
+from conformance.trial.fuzz.near_bytes import item_in, middle_parts_changed
 from conformance.trial.fuzz.refusals import competing, damaged_twice
 from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
@@ -239,6 +239,40 @@ def test_a_long_list_of_small_integers_stays_in_their_range(name: str, item: int
 def test_a_long_list_of_choices_has_only_choices() -> None:
     (_, (native, *_)), _ = large(InputPlaces(Struct((Field("items", ListOf(Enum(("a", "b")))),))), [{"items": ["b"]}])
     assert {*native["items"]} == {"b"}
+
+
+def test_a_cbor_item_in_bytes_grows_stays_canonical_and_has_different_parts() -> None:
+    item = {"a": {"n": 1}, "list": [[1, 2]], "text": "t"}
+    natives = [{"blob": b""}, {"blob": encode_canonical({})}, {"blob": encode_canonical(item)}]
+    found = [way.natives[0]["blob"] for way in large(InputPlaces(Struct((Field("blob", Scalar("bytes")),))), natives)]
+    items = [decode(blob)[0] for blob in found[1:]]  # the first are no item
+    assert [encode_canonical(one) for one in items] == found[1:]
+    assert max(len({*map(repr, one.values())}) for one in items) > 4_999
+    assert max(len({*map(repr, one["list"])}) for one in items) == 4_999
+    assert {len(one["text"]) for one in items} >= {1, 2**20 + 1}
+
+
+def test_structs_in_a_grown_map_differ_and_so_do_those_in_a_list() -> None:
+    cursor = Struct((Field("name", Scalar("string")), Field("index", Scalar("uint8"))))
+    type_ = Struct((Field("items", ListOf(cursor)), Field("by_key", MapOf(cursor))))
+    one = {"name": "a", "index": 255}
+    ways = [way.natives[0] for way in large(InputPlaces(type_), [{"items": [one], "by_key": {"k": one}}])]
+    items, equal = (way["items"] for way in ways if len(way["items"]) > 1)
+    by_key, _ = (way["by_key"] for way in ways if len(way["by_key"]) > 1)
+    assert len({*map(repr, items)}) == len(items) == len(equal) == 300
+    assert len({*map(repr, by_key.values())}) == len(by_key) == 5_000
+    assert {each["index"] for each in by_key.values()} == {*range(256)}
+    assert {*map(repr, equal)} == {repr(one)}
+
+
+def test_parts_in_the_middle_of_a_long_item_change_in_as_many_bytes() -> None:
+    item = {f"k{k}": [k, f"text {k}"] for k in range(30)}
+    changed = [decode(one)[0] for one in middle_parts_changed(item)]
+    assert len(changed) == 4
+    assert {len(encode_canonical(one)) for one in changed} == {len(encode_canonical(item))}
+    keys = {key for one in changed for key, value in one.items() if value != item[key]}
+    assert keys
+    assert {*sorted(item, key=list(item).index)[:10], *list(item)[-10:]}.isdisjoint(keys)
 
 
 def _added(items: list[float], added: Any) -> Any:

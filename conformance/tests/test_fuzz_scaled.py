@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from conformance.codec.codebook import codebook_of
 from conformance.codec.form import form_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.growth import large, middle_changed
+from conformance.trial.fuzz.growth import large, middle_changed, near_long
 from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, neighbours, of_same_length, pair_variants
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.program_draw import pool_of
+from conformance.trial.fuzz.program import ProgramCall
+from conformance.trial.fuzz.program_draw import may_be_asked, pool_of
 from conformance.trial.fuzz.program_listings import degenerate, long_leaves
-from conformance.trial.fuzz.seed import InputPlaces, printed
+from conformance.trial.fuzz.seed import InputPlaces, longest_of, printed
 from conformance.vectors.corpus import load_corpus
 from conformance.vectors.place import Place, degenerates
 
@@ -84,11 +86,11 @@ def test_a_list_of_structs_is_grown_with_other_texts_and_numbers_in_each() -> No
 def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> None:
     items: list[dict[str, Any]] = [{"item": {"a": "text", "b": ["x"]}}, {"item": "another text"}]
     grown = [ways.natives[0]["item"] for ways in large(InputPlaces(Struct((Field("item", Value()),))), items)]
-    assert [type(one) for one in grown] == [dict] * 5
-    assert len(grown[0]) == 5_001
-    assert len(grown[1]["a"]) == 2**20 + 1
-    assert len(grown[2]["a"]) == 2**18
-    assert len(set(grown[3]["b"])) == len(grown[4]["b"]) == 4_999
+    assert [type(one) for one in grown] == [dict] * 6
+    assert [(len(one), len({*map(repr, one.values())})) for one in grown[:2]] == [(5_001, 5_001), (5_001, 2)]
+    assert len(grown[2]["a"]) == 2**20 + 1
+    assert len(grown[3]["a"]) == 2**18
+    assert len(set(grown[4]["b"])) == len(grown[5]["b"]) == 4_999
 
 
 def test_a_long_leaf_comes_with_other_middles_alone() -> None:
@@ -132,7 +134,13 @@ def test_a_machine_is_asked_its_frozen_inputs_and_long_ones_with_other_middles()
     for operator in pool.inputs:
         first, *_ = seeds = pool.good[operator]
         alike = [seed.native for seed in seeds if seed.roots == first.roots]
-        assert {(operator, printed(one)) for one in leaf_origins(pool.words[operator].inside, alike)} <= asked
+        longest = longest_of(alike)
+        assert longest is not None
+        near = islice(near_long(pool.words[operator].inside, longest), 4)
+        turns = [ProgramCall(operator, native, first.roots) for native in near]
+        wanted = [one.native for one in turns if may_be_asked(pool, one)]
+        wanted += leaf_origins(pool.words[operator].inside, alike)
+        assert {(operator, printed(one)) for one in wanted} <= asked
 
 
 def test_another_middle_keeps_the_type_of_every_value() -> None:

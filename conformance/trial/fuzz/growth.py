@@ -221,7 +221,7 @@ def _many_floats(item: float, dtype: str) -> Iterator[list[float]]:
 
 
 def _numbered(item: Any, number: int, type_: Type) -> Any:
-    """An item made different by a number: a text or an integer, or a struct or map with those; else the item itself.
+    """An item made different by a number: a text, an integer, a struct, map or list with those; any other as it is.
 
     If the type has fewer numbers than there are items, they come again.
     """
@@ -241,6 +241,8 @@ def _numbered(item: Any, number: int, type_: Type) -> Any:
                 name: part if isinstance(part, dict | list) else _numbered(part, number, fields.get(name, inner))
                 for name, part in item.items()
             }
+        case [bool() | int() | str() as first, *others]:
+            return [_numbered(first, number, _inner(type_)), *others]
     return item
 
 

@@ -64,7 +64,7 @@ def _triples(origins: Origins) -> Iterator[Native]:
 
 
 LISTINGS: Final = (
-    Listing(_pairs, 150),
+    Listing(_pairs, 300),
     Listing(_triples, 40, accepted=True),
     Listing(lambda all_: neighbours(all_.words.inside, all_.accepted), 120, accepted=True),
     Listing(lambda all_: exchanged(all_.words.inside, all_.accepted), 150),
