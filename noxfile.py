@@ -18,6 +18,7 @@ CRASHED = ["--backend", "reference", "--backend", "javascript"]
 TORCH_PYTHON = "3.11"
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 LOWEST = ["codec_", "contract_", "fuzz_drawn", "report_terminal", "cli_main", "cli_schema"]
+ROOM = 1 << 30  # bytes of the temporary files of a run of the tests; a container often has less in memory
 CONSTRAINTS = str(Path(".ci") / "constraints.txt")
 
 
@@ -193,7 +194,7 @@ def in_memory() -> dict[str, str]:
     """Temporary files in memory where there is a folder for them: most tests that write files also fsync them."""
     memory = Path("/dev/shm")
     usable = memory.is_dir() and os.access(memory, os.W_OK | os.X_OK) and "TMPDIR" not in os.environ
-    return {"TMPDIR": str(memory)} if usable else {}
+    return {"TMPDIR": str(memory)} if usable and shutil.disk_usage(memory).free >= ROOM else {}
 
 
 def find_python(version: str) -> str | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from conformance.backend.driver import Driver
@@ -16,7 +14,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.tests.processes import fake_command
 from conformance.tests.small_corpus import OPERATOR, halved
-from conformance.tests.small_spec import CONTRACT, ERRORS, SHIPPED, load
+from conformance.tests.small_spec import CONTRACT, ERRORS, SHIPPED, load, new_folder
 from conformance.trial.check import Result, RunResult, Verdict
 from conformance.trial.client import Client
 from conformance.trial.options import START_TIMEOUT, RunOptions
@@ -47,7 +45,7 @@ def backend(sin: str, **how: Any) -> str:
 def library() -> Library:
     """The small specification, with a failure code that no guard declares, and with a twin of its operator."""
     twin = {f"data/{TWIN}.yaml": CONTRACT.replace(OPERATOR, TWIN)}
-    return load(Path(mkdtemp(prefix="tally-halving-")), CONTRACT, {"errors.yaml": ERRORS.rstrip() + TOO_ODD, **twin})
+    return load(new_folder(), CONTRACT, {"errors.yaml": ERRORS.rstrip() + TOO_ODD, **twin})
 
 
 @cache

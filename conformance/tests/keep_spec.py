@@ -42,6 +42,8 @@ refuses:
   - {id: taken, code: CONTRACT_VIOLATION, when: Something stands there already., requirement: N01}
 ensures:
   - {id: whole, that: "result.size == uint(size(content))", requirement: N01}
+fuzz:
+  limits: ["size(name) <= 200"]  # the backends below make a file of any name
 bases:
   hello: {root: a, name: greetings/hello, content: "68656c6c6f"}
 """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 
@@ -15,6 +17,16 @@ from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
 
 SHIPPED = read_suite(Path(__file__).resolve().parents[2])
+
+
+@cache
+def _folder() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="tally-tests-")
+
+
+def new_folder() -> Path:
+    """A new folder that is removed when the process ends, for what several tests share."""
+    return Path(mkdtemp(dir=_folder().name))
 
 
 def suite_at(root: Path) -> Suite:

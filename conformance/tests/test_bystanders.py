@@ -9,7 +9,6 @@ from functools import cache
 from mmap import mmap
 from pathlib import Path
 from random import Random
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import SHIPPED, new_folder
 from conformance.trial import bystanders, path_content
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.bystanders import near_misses
@@ -37,7 +36,7 @@ STEPS = group("{step: keep}", "{step: again}", "{step: other, set: {name: greeti
 
 @cache
 def library() -> Library:
-    made = load(Path(mkdtemp(prefix="tally-keep-")), STEPS)
+    made = load(new_folder(), STEPS)
     made.suite.vectors.mkdir()
     return made
 

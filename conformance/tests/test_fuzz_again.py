@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
-from tempfile import mkdtemp
 
 from checks.generators.database_file import listed_files
 from checks.generators.database_tables import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load
+from conformance.tests.small_spec import new_folder
 from conformance.trial.fuzz.file_edits import Edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import edits_file_in_use
 from conformance.trial.fuzz.program import Program
@@ -24,7 +23,7 @@ from conformance.vectors.case import CallStep, ExpectedResult, FileStep
 
 @cache
 def pool(text: str = COUNTER) -> Pool:
-    library = load(Path(mkdtemp(prefix="tally-again-")), text)
+    library = load(new_folder(), text)
     return pool_of(library.contracts[NAME], (), codebook_of(library))
 
 
@@ -52,7 +51,7 @@ def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
 
 
 def test_a_state_that_refuses_is_asked_with_degenerate_inputs() -> None:
-    library = load(Path(mkdtemp(prefix="tally-again-")))
+    library = load(new_folder())
     made, _ = build(library, reference=backend(library.suite.root))
     frozen = pool_of(library.contracts[NAME], made.corpus.cases[NAME], codebook_of(library))
     programs = [told(program) for program in nothing_asked(frozen)]
@@ -68,7 +67,7 @@ def test_the_listed_databases_can_be_written_and_hold_every_name() -> None:
 
 
 def test_a_file_that_a_machine_may_keep_open_is_left_alone() -> None:
-    machine = load(Path(mkdtemp(prefix="tally-again-")), COUNTER).contracts[NAME]
+    machine = load(new_folder(), COUNTER).contracts[NAME]
     put = FileStep("put", {"root": "a", "path": "d/two.bin", "text": "x"})
     opened = CallStep("open", "Counter.Open", {"source": {"parts": [{"path": "d/two.bin"}]}}, ExpectedResult({}))
     saved = CallStep("save", "Counter.Save", {"name": "saved"}, ExpectedResult({}))

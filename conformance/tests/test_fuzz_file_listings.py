@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
 from conformance.tests.counter_spec import NAME, load
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import new_folder
 from conformance.trial.fuzz.file_example import Base, Example, ExampleFiles, Snapshots, ranked
 from conformance.trial.fuzz.file_listings import calls_of_each_input, files_of_other_calls, layout_of
 from conformance.trial.fuzz.file_parts import (
@@ -216,7 +216,7 @@ def test_who_answers_no_list_has_nothing_to_tell_beside_the_answer() -> None:
 
 @cache
 def pool() -> Pool:
-    library = load(Path(mkdtemp(prefix="tally-ended-")))
+    library = load(new_folder())
     return pool_of(library.contracts[NAME], (), codebook_of(library))
 
 

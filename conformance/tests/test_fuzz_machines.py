@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from conformance.contract.library import Library, load_library
 from conformance.report.failure import Reproduction, facts_of, plain_lines
 from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import SHIPPED, new_folder
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
@@ -36,7 +35,7 @@ COUNTED = COUNTER.replace("becomes: {count: state.count - 1u}", "becomes: {count
 
 @cache
 def library() -> Library:
-    return load(Path(mkdtemp(prefix="tally-counter-")))
+    return load(new_folder())
 
 
 @cache
@@ -162,14 +161,14 @@ def test_the_same_seed_asks_the_same_calls() -> None:
 
 def test_fuzzing_that_misses_a_side_of_a_guard_is_no_pass() -> None:
     text = COUNTER.replace("limit > 0u", "limit / 3u != 507585u").replace("[3, 1, 0]", "[3, 1]")
-    result, _ = fuzzed("generous", frozen=False, reference="generous", spec=load_library(write(Path(mkdtemp()), text)))
+    result, _ = fuzzed("generous", frozen=False, reference="generous", spec=load_library(write(new_folder(), text)))
     assert result.verdict is Verdict.ERROR
     assert "reached too little: " in result.message
     assert "no call was refused by the guard Open#room-to-count" in result.message
 
 
 def test_a_reference_that_contradicts_the_contract_is_said_to() -> None:
-    spec = load_library(write(Path(mkdtemp()), COUNTED))
+    spec = load_library(write(new_folder(), COUNTED))
     result, _ = fuzzed("honest", spec=spec)
     assert result.verdict is Verdict.ERROR
     said = "tells-count (spec/count/Counter.yaml:41:9) is broken by Counter.Decrement"

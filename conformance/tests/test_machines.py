@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
@@ -21,7 +20,7 @@ from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.lint_faults import faults, outcomes
 from conformance.tests.lint_faults.edits import drop, with_contract
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import SHIPPED, new_folder
 from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
@@ -34,7 +33,7 @@ from conformance.vectors.freeze import freeze
 
 @cache
 def library() -> Library:
-    return load(Path(mkdtemp(prefix="tally-counter-")))
+    return load(new_folder())
 
 
 @cache
