@@ -69,6 +69,23 @@ def fuzzed(*sins: str, seed: str = "") -> tuple[Result, Mapping[str, Any]]:
         return fuzz_files(library().contracts[KEEP], cases(), asked, right, codebook_of(library()), 60, seed)
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_call_in_which_backend_or_reference_is_lost_is_named(trusted: bool) -> None:
+    contract = replace(library().contracts[KEEP], fuzz_limits=())  # none of these backends makes a file of a long name
+    with client() as asked, client() as right:
+        result, _ = fuzz_files(contract, cases(), asked, right, codebook_of(library()), 1, trusted=trusted)
+        assert right.stderr
+    assert (result.verdict, result.outcome, result.of_suite) == (Verdict.ERROR, "crash", True)
+    assert "a guard or a limit under `fuzz` must rule the call out" in result.message
+    assert result.call is not None
+    assert (result.call.operator, len(result.call.inputs["name"])) == (KEEP, 2**20 + 1)
+    with client("dies") as asked, client() as right:
+        result, _ = fuzz_files(library().contracts[KEEP], cases(), asked, right, codebook_of(library()), 1)
+    assert (result.verdict, result.outcome, result.of_suite) == (Verdict.ERROR, "crash", False)
+    assert result.call is not None
+    assert result.call.operator == KEEP
+
+
 def test_an_operator_that_minds_its_own_files_passes() -> None:
     assert crowded().verdict is Verdict.PASS
 

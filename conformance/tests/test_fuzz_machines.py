@@ -183,6 +183,8 @@ def test_a_reference_that_contradicts_the_contract_is_said_to() -> None:
 def test_a_backend_that_is_lost_is_an_error_with_its_trace() -> None:
     result, _ = fuzzed("dies")
     assert (result.verdict, result.outcome) == (Verdict.ERROR, "crash")
+    assert result.call is not None  # the one in which it is lost
+    assert result.call.operator.startswith(f"{NAME}.")
     assert result.details["trace"][-1].startswith("- {step: ")
 
 

@@ -59,6 +59,13 @@ def test_a_backend_without_a_hello_is_unfit() -> None:
         tried(backend("right", no_such_argument=1))
 
 
+def test_the_stderr_of_a_backend_that_fuzzing_loses_is_kept() -> None:
+    check = f"{OPERATOR}?fuzz"
+    run = tried(backend("leaves_on_six"), profile="standard", select=(check,), reference=backend("right"))
+    assert [result.outcome for result in run.results] == ["crash"]
+    assert run.observations["stderr"] == {check: "I leave\n"}
+
+
 def kept(profile: str) -> Case:
     return replace(halved(2), id=f"{OPERATOR}::kept-for::{profile}", profile=profile)
 

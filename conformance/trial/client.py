@@ -20,11 +20,11 @@ from conformance.backend.scheduler import T
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.trial.cases import CaseRunner, check_of, conversation_verdicts, stand_in_loss
-from conformance.trial.check import Kind, Result, Verdict
+from conformance.trial.check import FailedCall, Kind, Result, Verdict
 from conformance.trial.known_answers import AnswerStore, KnownAnswers
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
-from conformance.vectors.exchange import AnyStep, CallObserver, Transcript, exchanges, restarts
+from conformance.vectors.exchange import AnyStep, CallObserver, ConversationContext, Transcript, exchanges, restarts
 
 
 def driver_of(
@@ -86,6 +86,16 @@ class Client:
 
         return self.run(partial(self._walking, steps, watch), alone=restarts(steps))
 
+    def last_call(self, steps: Sequence[AnyStep]) -> FailedCall | None:
+        """The call in which the backend is lost when it takes the steps of a trace again; None if it is not lost."""
+        last = _LastCall()
+        return last.call if isinstance(self.walk(steps, last), Lost) else None
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the backend wrote on stderr."""
+        return self._driver.stderr_tail.decode("utf-8", "replace")
+
     def walk_all(self, traces: Sequence[Sequence[AnyStep]]) -> list[Transcript | Lost]:
         """Take the steps of several traces at a time, because a backend that waits for each call costs as much again as
         the calls."""
@@ -110,6 +120,18 @@ class Client:
         """Run one conversation; `alone` if it restarts the process."""
         (finished,) = self._driver.run([Conversation("talk", start, alone)], lasting=True)
         return _answer(finished)
+
+
+class _LastCall:
+    """Remembers the call that was made last."""
+
+    call: FailedCall | None = None
+
+    def before(self, stage: ConversationContext, step: Any) -> None:
+        self.call = FailedCall(step.operator, stage.inputs(step))
+
+    def after(self, stage: ConversationContext, step: Any) -> None:
+        self.call = None
 
 
 TOGETHER: Final = 16  # traces that are walked at a time

@@ -100,6 +100,7 @@ class _Run:
     unattributed: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # by check
+    stderr: dict[str, str] = field(default_factory=dict)  # by check of fuzzing in which a process was lost
     crash_states: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by workload
     declared: frozenset[str] | None = None  # by the first hello; what later processes say changes nothing
 
@@ -177,7 +178,7 @@ class _Run:
                 "jobs": options.jobs,
                 "sandbox": bwrap_version() if options.sandbox == "bwrap" else options.sandbox,
                 "stderr_tail": found.stderr_tail.decode("utf-8", "replace"),
-                "stderr": dict(sorted(found.stderr.items())),
+                "stderr": dict(sorted({**found.stderr, **self.stderr}.items())),
             },
         )
         failed = any(result.verdict in (Verdict.FAIL, Verdict.ERROR) for result in results)
@@ -302,11 +303,13 @@ class _Run:
         """The results and figures of some operators, which as many processes fuzz as there are jobs."""
         found: dict[str, tuple[Result, Mapping[str, Any]]] = {}
 
-        def take(message: tuple[str, Result, Mapping[str, Any], float] | list[str]) -> None:
+        def take(message: tuple[str, Result, Mapping[str, Any], float, str] | list[str]) -> None:
             if isinstance(message, list):
                 self.unattributed += message
             else:
-                figures, result, counted, self.seconds[result.check.id] = message
+                figures, result, counted, self.seconds[result.check.id], stderr = message
+                if stderr:
+                    self.stderr[result.check.id] = stderr
                 found[figures] = result, counted
                 self.progress.note_verdict(result.check.id, result.verdict.value)
                 self.progress.step()
@@ -328,7 +331,8 @@ class _Run:
                     )
                 with silent.get_lock():
                     silent.value += result.outcome == "timeout" and not result.of_suite
-                tell((one.figures, result, figures, time.perf_counter() - since))
+                stderr = (right if result.of_suite else backend).stderr if result.outcome == "crash" else ""
+                tell((one.figures, result, figures, time.perf_counter() - since, stderr))
         tell([describe(reason) for reason in backend.unattributed])
 
     def crash(self, hello: Hello) -> dict[str, Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import Lost, describe
+from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place
@@ -23,7 +23,7 @@ from conformance.trial.fuzz.file_example import Example
 from conformance.trial.fuzz.files import FileSearch
 from conformance.trial.fuzz.machine import MachineSearch
 from conformance.trial.fuzz.mutation import mutated
-from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LOST, seed_number, wrong_answer
+from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, reference_lost, seed_number, wrong_answer
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import pool_of, programs
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, Vocabulary, printed, seeds_of, vocabulary_of
@@ -218,7 +218,7 @@ def fuzz_long_runs(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
         right = reference.run(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
-            wrong = unjudged(check, f"{LOST}: {describe(right)}", right)
+            wrong = reference_lost(check, right)
             break
         done = one.count if right.stop is None else right.stop.call
         runs, calls, succeeded = runs + 1, calls + done, succeeded + done - (right.stop is not None)

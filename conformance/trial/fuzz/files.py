@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import ObservedFailure, ObservedResult, describe
+from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_harness_reads
@@ -32,7 +32,7 @@ from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_
 from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
 from conformance.trial.fuzz.file_listings import FILE_LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
-from conformance.trial.fuzz.operator import LOST, SEEN_ONCE, wrong_answer
+from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost_call, wrong_answer
 from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused
 from conformance.trial.fuzz.renamings import renamed_everywhere
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
@@ -235,6 +235,7 @@ class FileSearch:
             ways: list[Callable[[Example], RecordedChoices]] = [] if choices is None else [lambda _: choices()]
             example = smallest_example(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
             found = self.judge(example) or found
+        found = with_lost_call(found, example.steps, self.backend, self.reference)
         self.found = replace(found, details={"case": example.kept, "trace": example.trace_lines}, steps=example.steps)
 
     def judge(self, example: Example, counted: bool = False, walked: Walked | None = None) -> Result | None:
@@ -242,7 +243,7 @@ class FileSearch:
         steps = example.steps
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
-            return unjudged(self.check, f"{LOST}: {describe(right)}", right)
+            return reference_lost(self.check, right)
         if counted:
             self.count(example, right)
         said = self.backend.walk(steps) if walked is None else walked[1]

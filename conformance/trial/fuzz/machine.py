@@ -10,13 +10,21 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import ObservedFailure, ObservedResult, describe
+from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, lost, unjudged
 from conformance.trial.client import Client, Walked, walked_by_both
 from conformance.trial.fuzz.near_handles import NearHandles, traces_of_every_operation
-from conformance.trial.fuzz.operator import LEAST_SUCCEEDED, LOST, SEEN_ONCE, SPEECHLESS, fuzz_check, wrong_answer
+from conformance.trial.fuzz.operator import (
+    LEAST_SUCCEEDED,
+    SEEN_ONCE,
+    SPEECHLESS,
+    fuzz_check,
+    reference_lost,
+    with_lost_call,
+    wrong_answer,
+)
 from conformance.trial.fuzz.program import (
     Program,
     after_another_handle,
@@ -138,7 +146,7 @@ class MachineSearch:
         steps, check = self.steps(program), fuzz_check(self.contract)
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
-            return unjudged(check, f"{LOST}: {describe(right)}", right)
+            return reference_lost(check, right)
         found = tuple(situations(steps, right.exchanges, self.codebook))
         if counted:
             self.count(found)
@@ -197,6 +205,7 @@ class MachineSearch:
 
             program = smallest_example(program, in_steps(partial(simpler_program, self.pool.inputs)), is_wrong, _MOST)
             found = self.judge(program) or found
+        found = with_lost_call(found, self.steps(program), self.backend, self.reference)
         return self.with_trace(found, program)
 
     def among_others(self, found: Result, program: Program) -> tuple[Result, Program]:

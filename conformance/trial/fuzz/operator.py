@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.backend.driver import Call
-from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult
+from conformance.backend.outcome import BadAnswer, Lost, Observed, ObservedFailure, ObservedResult, describe
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.trial.cases import guard_details
@@ -32,10 +32,10 @@ from conformance.trial.fuzz.shrink import RecordedChoices, in_steps, simpler, sm
 from conformance.trial.generator import Native
 from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult, QuestionCall
 from conformance.vectors.difference import difference
+from conformance.vectors.exchange import AnyStep
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
 SEEN_ONCE: Final = "the backend and the reference differed once, but not when the call was repeated alone"
-LOST: Final = "the reference was lost"
 SPEECHLESS: Final = "the reference gave no valid answer"
 DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator; listed calls are not counted
 _TOGETHER: Final = 32  # calls that are asked at once
@@ -197,6 +197,19 @@ def fuzz_check(contract: Contract) -> Check:
     if contract.machine is not None:
         why = "Answers equal the reference's in sequences of calls derived from the contract, on several handles."
     return Check(f"{contract.operator}?fuzz", Kind.FUZZ, contract.operator, "fuzz", why, (), ())
+
+
+def reference_lost(check: Check, loss: Lost) -> Result:
+    """The error of a check in which the reference was lost."""
+    advice = "it must answer, or a guard or a limit under `fuzz` must rule the call out"
+    return unjudged(check, f"the reference was lost: {describe(loss)}; {advice}", loss)
+
+
+def with_lost_call(result: Result, steps: Sequence[AnyStep], backend: Client, reference: Client) -> Result:
+    """A result of these steps, with the call in which the backend or the reference was lost, if one was."""
+    if result.verdict is not Verdict.ERROR or result.call is not None:
+        return result
+    return replace(result, call=(reference if result.of_suite else backend).last_call(steps))
 
 
 def wrong_answer(
