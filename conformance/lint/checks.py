@@ -197,16 +197,18 @@ def checks_resolve(codes: frozenset[str]) -> Rule:
         for family in subject.library.requirements.values():
             for k, row in enumerate(family.requirements):
                 for n, text in enumerate(row.checks):
+                    reason = _missing(text, existing, codes, subject)
+                    if not reason and text not in row.checks[:n]:
+                        continue
                     where = family.source.at(("requirements", k, "checks", n))
-                    reason = _missing(check_of(text), existing, codes, subject)
                     if reason:
                         message = f"{row.id} rests on {text!r}: {reason}"
                         yield where, message, row.id, _meant_hint(check_of(text), subject.library)
-                    elif text in row.checks[:n]:
+                    else:
                         yield where, f"{row.id} names {text!r} twice", row.id, "remove one"
         for mutant in subject.library.mutants.values():
             for text in mutant.breaks:
-                if reason := _missing(check_of(text), existing, codes, subject):
+                if reason := _missing(text, existing, codes, subject):
                     message = f"{mutant.id} must break {text!r}: {reason}"
                     yield mutant.position, message, mutant.id, _meant_hint(check_of(text), subject.library)
 
@@ -218,14 +220,17 @@ def _meant_hint(check: NamedCheck, library: Library) -> str:
     return f"did you mean {near[0]}?" if near else "correct the check, or bring back what it names"
 
 
-def _missing(check: NamedCheck, existing: set[str], codes: frozenset[str], subject: LintTarget) -> str:
+def _missing(text: str, existing: set[str], codes: frozenset[str], subject: LintTarget) -> str:
+    if text in existing:
+        return ""
+    check = check_of(text)
     if check.kind == "lint":
         return "" if check.operator in codes else "no such lint rule"
     if check.kind in ("test", "bench"):
         return _missing_document(check, subject)
     if check.operator not in subject.library.contracts:
         return "no such contract"
-    return "" if check.text in existing else f"the contract has no such {_WORDS[check.kind]}"
+    return f"the contract has no such {_WORDS[check.kind]}"
 
 
 _WORDS = {

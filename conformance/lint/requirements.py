@@ -136,9 +136,13 @@ def mutants_break(subject: LintTarget) -> Iterator[Found]:
     """Every requirement of kind P, S, F or X, guard, refusal and postcondition is broken by a mutant that dies."""
     if subject.evidence is None:
         return
+    naming: dict[str, list[str]] = {}
+    for id_, mutant in subject.library.mutants.items():
+        for requirement in mutant.requirements:
+            naming.setdefault(requirement, []).append(id_)
     for row in rows(subject.library):
         if row.kind in KINDS and not row.excluded and not row.reference_only:
-            yield from _row(subject, subject.evidence, row)
+            yield from _row(subject, subject.evidence, row, naming.get(row.id, []))
     broken = frozenset(text for found in subject.evidence.values() for text in found)
     for contract in subject.contracts:
         implied = {clause.id: clause for clause in (*contract.ensures, *contract.invariants)}
@@ -156,10 +160,12 @@ def mutants_break(subject: LintTarget) -> Iterator[Found]:
             yield position, f"no mutant breaks {kind} {name!r}", contract.operator, hint
 
 
-def _row(subject: LintTarget, evidence: Mapping[str, frozenset[str]], row: Requirement) -> Iterator[Found]:
+def _row(
+    subject: LintTarget, evidence: Mapping[str, frozenset[str]], row: Requirement, naming: list[str]
+) -> Iterator[Found]:
+    """A requirement that no mutant breaks; `naming` are the mutants that name it."""
     workloads = {text for text in row.checks if check_of(text).kind == "workload"}
     wanted = workloads if row.kind == "X" and workloads else set(row.checks)
-    naming = [id_ for id_, one in subject.library.mutants.items() if row.id in one.requirements]
     if any(evidence.get(id_, frozenset()) & wanted for id_ in naming):
         return
     if not naming:

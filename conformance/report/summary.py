@@ -184,7 +184,9 @@ def remarks(record: Record) -> Iterator[tuple[str, str]]:
         else:
             yield f"diagnosis: {said}", "bold"
     elif failures_of(record.entries) and not record["obstacles"]:
-        why = "no known mistake gives these answers" if diagnosis else "no kill matrix to look it up in"
+        why = "no kill matrix to look it up in"
+        if diagnosis is not None:
+            why = diagnosis["sentence"] or "no known mistake gives these answers"
         yield f"diagnosis: not explained ({why})", "bold"
 
 

@@ -13,7 +13,7 @@ from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook,
 from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Check, Diagnosis, FailedCall, Kind, Result, Verdict
 from conformance.trial.client import attempt
-from conformance.trial.diagnosis import MOST_UNLISTED, NOT_EXPLAINED, diagnose
+from conformance.trial.diagnosis import MOST_FOR_ONE, MOST_UNLISTED, NOT_EXPLAINED, diagnose
 from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status, believed
 
 Answers = Mapping[str, Result]
@@ -259,6 +259,18 @@ def test_too_many_mutants_that_the_matrix_does_not_hold_are_not_asked() -> None:
     asked = Asked(**{id_: [failing("a"), failing("b")] for id_ in known})
     assert diagnose([failing("a"), failing("b")], known, matrix("ab"), asked) == NOT_EXPLAINED
     assert asked.log == []
+
+
+def test_many_suspects_of_one_failing_call_are_not_asked() -> None:
+    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
+    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", **dict.fromkeys(names, "ab"))
+    asked = Asked(**{id_: [failing("a"), failing("b")] for id_ in names})
+    why = "25 known mistakes fail this case as well; only more failing cases tell them apart"
+    assert diagnose([failing("a")], known, rows, asked) == Diagnosis(explained=False, sentence=why)
+    assert asked.log == []
+    found = diagnose([failing("a"), failing("b")], known, rows, asked)
+    assert found is not None
+    assert found.explained
 
 
 @pytest.mark.parametrize("kinds", [{"fuzz": frozenset({"O"})}, {"laws": frozenset({"law:O#law"})}])

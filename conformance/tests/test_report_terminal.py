@@ -179,6 +179,15 @@ def test_an_operator_that_no_contract_describes_is_named() -> None:
     assert "(are they of another suite? --suite DIR names it)" in " ".join(foreign.split())
 
 
+def test_what_is_not_explained_has_a_reason() -> None:
+    for diagnosis, why in (
+        (None, "no kill matrix to look it up in"),
+        (Diagnosis(explained=False), "no known mistake gives these answers"),
+        (Diagnosis(explained=False, sentence="25 known mistakes fail"), "25 known mistakes fail"),
+    ):
+        assert f"diagnosis: not explained ({why})" in page(record(failed(MAP, "a"), diagnosis=diagnosis), width=120)
+
+
 def test_a_diagnosis_names_the_mistake_and_its_sources() -> None:
     diagnosis = Diagnosis(True, False, ("big-endian-seed",), "reads the seed words big-endian", ("N10",), ("NA02",))
     text = page(record(failed(MAP, "a"), diagnosis=diagnosis), width=120)

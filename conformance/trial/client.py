@@ -48,6 +48,7 @@ class Client:
         self.known = KnownAnswers()
         self.unattributed = driver.unattributed
         self.dialect = driver.dialect
+        self.stderr = ""  # the end of what the process wrote on stderr that was lost last
 
     def __enter__(self) -> Client:
         return self
@@ -70,7 +71,7 @@ class Client:
     def ask(self, calls: Sequence[Call]) -> Iterator[Observed]:
         """The outcome of each call, in order; after a loss each further call is asked only when its turn comes."""
         talks = [Conversation(str(place), partial(_asking, call)) for place, call in enumerate(calls)]
-        answers = ((int(one.key), _answer(one)) for one in self._driver.run(talks, lasting=True))
+        answers = ((int(one.key), self._answer(one)) for one in self._driver.run(talks, lasting=True))
         known: dict[int, Outcome] = {}
         for place, outcome in answers:
             known[place] = outcome
@@ -91,11 +92,6 @@ class Client:
         last = _LastCall()
         return last.call if isinstance(self.walk(steps, last), Lost) else None
 
-    @property
-    def stderr(self) -> str:
-        """The end of what the backend wrote on stderr."""
-        return self._driver.stderr_tail.decode("utf-8", "replace")
-
     def walk_all(self, traces: Sequence[Sequence[AnyStep]]) -> list[Transcript | Lost]:
         """Take the steps of several traces at a time, because a backend that waits for each call costs as much again as
         the calls."""
@@ -105,7 +101,7 @@ class Client:
         ]
         found = dict[str, Transcript | Lost]()
         for finished in self._driver.run(talks, lasting=True):
-            answer = _answer(finished)
+            answer = self._answer(finished)
             found[finished.key] = answer
         return [found[talk.key] for talk in talks]
 
@@ -119,7 +115,14 @@ class Client:
     def run(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
         """Run one conversation; `alone` if it restarts the process."""
         (finished,) = self._driver.run([Conversation("talk", start, alone)], lasting=True)
-        return _answer(finished)
+        return self._answer(finished)
+
+    def _answer(self, finished: ConversationResult[T]) -> T | Lost:
+        if finished.lost is not None:
+            self.stderr = finished.stderr
+            return finished.lost
+        assert finished.finding is not None
+        return finished.finding
 
 
 class _LastCall:
@@ -173,13 +176,6 @@ def walked_by_both(
 def _asking(call: Call) -> Talk[Outcome]:
     (outcome,) = yield [call]
     return outcome
-
-
-def _answer(finished: ConversationResult[T]) -> T | Lost:
-    if finished.lost is not None:
-        return finished.lost
-    assert finished.finding is not None
-    return finished.finding
 
 
 TOO_SLOW: Final = "golden"  # the profile whose cases are left out

@@ -20,8 +20,8 @@ _MOST_TOGETHER: Final = 150  # inputs with three large numbers that the guards a
 class Origins:
     """The inputs that listings change.
 
-    `by_side` holds them by the guard that refuses them (ACCEPTED for none); `side` tells it of any input, and None of
-    one that must not be asked.
+    `by_side` holds them by the guard that refuses them, ACCEPTED for none. `side` names the guard that refuses any
+    input, None for an input that must not be asked.
     """
 
     words: Vocabulary
@@ -66,11 +66,11 @@ def _triples(origins: Origins) -> Iterator[Native]:
 LISTINGS: Final = (
     Listing(_pairs, 300),
     Listing(_triples, 40, accepted=True),
-    Listing(lambda all_: neighbours(all_.words.inside, all_.accepted), 120, accepted=True),
-    Listing(lambda all_: exchanged(all_.words.inside, all_.accepted), 150),
-    Listing(lambda all_: versions(all_.words.inside, all_.accepted, all_.words.words), 150),
-    Listing(lambda all_: at_numbers(all_.words.inside, all_.accepted, all_.words.numbers), 150),
-    Listing(lambda all_: beside_guards(all_.words.inside, all_.by_side, all_.side), 80),
-    Listing(lambda all_: renamings(all_.words.inside, all_.accepted), 120),
-    Listing(lambda all_: twins(all_.words.inside, all_.accepted), 120),
+    Listing(lambda origins: neighbours(origins.words.inside, origins.accepted), 120, accepted=True),
+    Listing(lambda origins: exchanged(origins.words.inside, origins.accepted), 150),
+    Listing(lambda origins: versions(origins.words.inside, origins.accepted, origins.words.words), 150),
+    Listing(lambda origins: at_numbers(origins.words.inside, origins.accepted, origins.words.numbers), 150),
+    Listing(lambda origins: beside_guards(origins.words.inside, origins.by_side, origins.side), 80),
+    Listing(lambda origins: renamings(origins.words.inside, origins.accepted), 120),
+    Listing(lambda origins: twins(origins.words.inside, origins.accepted), 120),
 )
