@@ -54,6 +54,14 @@ def test_a_loss_is_the_answer_of_the_call_that_repeats_it(sin: str, timeout: flo
     assert by.unattributed == []
 
 
+def test_what_is_shown_of_stderr_is_that_of_the_last_loss() -> None:
+    with client("leaves_on_six_and_eight") as by:
+        list(by.ask(calls(range(6, 7))))
+        assert by.stderr == "I leave\n"
+        list(by.ask(calls(range(8, 9))))
+        assert by.stderr == ""
+
+
 def test_calls_after_a_loss_wait_for_their_turn() -> None:
     """A backend that is silent in every call would else cost a timeout each."""
     with client("sleeps_on_six", 0.2) as by:

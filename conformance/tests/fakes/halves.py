@@ -65,6 +65,15 @@ def sleep() -> None:
     time.sleep(600)
 
 
+def leave_on_six_and_eight(whole: int, memory: Memory) -> Any:
+    """No half of six, with a word on stderr, and none of eight, without one."""
+    if whole == 6:
+        leave()
+    if whole == 8:
+        os._exit(9)
+    return right(whole, memory)
+
+
 def is_known(whole: int, memory: Memory) -> bool:
     """Whether this process was asked the same before."""
     seen = memory.setdefault("seen", [])
@@ -100,6 +109,7 @@ SINS: dict[str, Half] = {
     "leaves_when_called": lost(leave, lambda whole, memory: True),
     "leaves_once": lost(leave, lambda whole, memory: process_number(memory) == 0),
     "leaves_on_six": lost(leave, lambda whole, memory: whole == 6),
+    "leaves_on_six_and_eight": leave_on_six_and_eight,
     "leaves_on_the_fortieth": lost(leave, lambda whole, memory: memory["calls"] == 40),
     "sleeps_when_called": lost(sleep, lambda whole, memory: True),
     "sleeps_on_six": lost(sleep, lambda whole, memory: whole == 6),
