@@ -263,7 +263,7 @@ def test_too_many_mutants_that_the_matrix_does_not_hold_are_not_asked() -> None:
 
 def test_many_suspects_of_one_failing_call_are_not_asked() -> None:
     names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
-    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", **dict.fromkeys(names, "ab"))
+    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
     asked = Asked(**{id_: [failing("a"), failing("b")] for id_ in names})
     why = "25 known mistakes fail this case as well; only more failing cases tell them apart"
     assert diagnose([failing("a")], known, rows, asked) == Diagnosis(explained=False, sentence=why)
