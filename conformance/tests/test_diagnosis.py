@@ -273,6 +273,25 @@ def test_many_suspects_of_one_failing_call_are_not_asked() -> None:
     assert found.explained
 
 
+def test_a_new_mutant_is_asked_a_single_failing_call_that_has_many_suspects() -> None:
+    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
+    rows = matrix("ab", None, **dict.fromkeys(names, "ab"))
+    known = mutants(**dict.fromkeys(names, "errs"), new="strays")
+    found = diagnose([failing("a")], known, rows, Asked(new=[failing("a")]))
+    assert found == single(("new",), "strays", ("N25",), ("NA25",))
+
+
+@pytest.mark.parametrize("kind", [Kind.LAW, Kind.FUZZ])
+def test_many_suspects_are_asked_where_no_frozen_case_fails(kind: Kind) -> None:
+    # The matrix does not say which of them fail this law or this drawn call.
+    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
+    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
+    broken = result("law", Verdict.FAIL, kind=kind)
+    asked = Asked(**{id_: [broken if id_ == "x3" else result("law", Verdict.PASS, kind=kind)] for id_ in names})
+    asked.other = {id_: "near" for id_ in names if id_ != "x3"}
+    assert diagnose([broken], known, rows, asked) == single(("x3",), "errs", ("N3",), ("NA3",))
+
+
 @pytest.mark.parametrize("kinds", [{"fuzz": frozenset({"O"})}, {"laws": frozenset({"law:O#law"})}])
 def test_a_mutant_that_no_case_kills_can_explain_what_no_case_shows(kinds: Any) -> None:
     broken = [result(slug, Verdict.FAIL, kind=Kind.LAW) for slug in ("one", "two")]

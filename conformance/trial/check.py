@@ -201,7 +201,10 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why checks fail: the mutant that explains every failure, the one that answers a single case alike, or none."""
+    """Why checks fail: the mutant that explains every failure, the one that answers a single case alike, or none.
+
+    The sentence is the mutant's; without a mutant, it says why none was looked for, or is empty if none fits.
+    """
 
     explained: bool
     single: bool = False  # the mutants answer the one failing case as the backend does: too little to explain it
