@@ -127,6 +127,13 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def mutation(session: nox.Session) -> None:
+    """Change the reference in one place at a time and list what no quick case notices; `-- PATH` for a part of it."""
+    install(session, ".[dev]")
+    session.run("python", str(Path(".ci") / "mutation.py"), *session.posargs)
+
+
+@nox.session
 def crash(session: nox.Session) -> None:
     """Crash the bundled backends in every workload, in a sample of the states, and state the level reached."""
     install(session, ".")

@@ -45,10 +45,10 @@ def diagnose(
     """Name the mutant that answers as the backend does; None if nothing failed.
 
     The `believed` cases of the committed matrix (all if None) say which mutants are suspects. A mutant that is not in
-    the matrix is a suspect too, unless there are many. Each of them is asked the failing checks, the
-    passing ones that are not believed, counterexamples, calls near what failed, and new calls; one other answer clears
-    it. A crash or timeout is never a mutant's doing. If one frozen case is all that fails and the matrix has many mutants
-    that it kills, they are not asked. A mistake that no mutant makes is not explained: there is no nearest one.
+    the matrix is a suspect too, unless there are many. Each of them is asked the failing checks, the passing ones that
+    are not believed, counterexamples, calls near what failed, and new calls; one other answer clears it. A crash or
+    timeout is never a mutant's doing. If one frozen case is all that fails and the matrix has many mutants that it
+    kills, they are not asked. A mistake that no mutant makes is not explained: there is no nearest one.
     """
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     if not failed and all(result.verdict is not Verdict.ERROR for result in results):

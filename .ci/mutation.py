@@ -1,0 +1,104 @@
+"""Change the reference in one place at a time, and list the changes that no quick case notices.
+
+    python .ci/mutation.py impl/reference/batch ... [--jobs N]    the files below these paths; `nox -s mutation -- PATH`
+
+A change that is listed is a question and not yet a fault: it may have no effect, or laws, fuzzing and crash tests may
+notice it. Ask them with `tally run -x -k OPERATOR --backend "python .ci/changed.py FILE NUMBER"`. If that is green as
+well and the answer is wrong, a case is missing; the change then becomes a mutant of the family's mutants.yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from changed import Change, changes  # noqa: E402
+
+from conformance.codec.codebook import Codebook, codebook_of  # noqa: E402
+from conformance.contract.library import load_library  # noqa: E402
+from conformance.contract.suite_file import read_suite  # noqa: E402
+from conformance.trial.cases import CaseRunner, check_of, conversation_verdicts  # noqa: E402
+from conformance.trial.check import Verdict  # noqa: E402
+from conformance.trial.client import conversation_of, driver_of  # noqa: E402
+from conformance.trial.mutants import CoveredFunctions, deciding_cases, footprints  # noqa: E402
+from conformance.vectors.case import Case  # noqa: E402
+from conformance.vectors.corpus import load_corpus  # noqa: E402
+
+REFERENCE: Final = Path("impl", "reference")
+SECONDS: Final = 6.0  # an endless loop is noticed as well
+
+
+@cache
+def corpus() -> tuple[Codebook, tuple[Case, ...]]:
+    """The suite's forms and the cases that decide about mutants."""
+    library = load_library(read_suite(ROOT))
+    return codebook_of(library), deciding_cases(load_corpus(library.suite))
+
+
+def around(tree: ast.Module, line: int, file: Path) -> frozenset[str]:
+    """The functions around a line, as footprints name them."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    first = {node: min([node.lineno, *(part.lineno for part in node.decorator_list)]) for node in functions}
+    found = [first[node] for node in functions if first[node] <= line <= (node.end_lineno or line)]
+    return frozenset(f"{file.relative_to(REFERENCE).as_posix()}:{one}" for one in found)
+
+
+def is_noticed(file: Path, number: int, cases: Sequence[Case]) -> bool:
+    """Whether a case goes wrong with a change; asking ends with the first one."""
+    codebook = corpus()[0]
+    backend = f"{sys.executable} -P {Path(__file__).with_name('changed.py').resolve()} {file} {number}"
+    driver = driver_of(backend, codebook, SECONDS)
+    runner = CaseRunner(codebook, driver.dialect, False)
+    by_id = {case.id: case for case in cases}
+    for finished in driver.run([conversation_of(runner, case) for case in cases]):
+        judged = conversation_verdicts([check_of(by_id[finished.key])], finished, driver.declared)
+        if finished.lost is not None or judged.results[0].verdict is not Verdict.PASS:
+            return True
+    return bool(driver.unattributed)
+
+
+def unnoticed(file: Path, covered: CoveredFunctions, jobs: int) -> Iterator[str]:
+    """A line for each change of a file that no case notices."""
+    text = (ROOT / file).read_text("utf-8")
+    tree = ast.parse(text)
+    # By digest, so that cases of many groups come early: the first group that reaches a change mostly notices it.
+    cases = sorted(corpus()[1], key=lambda case: case.digest)
+
+    def tried(numbered: tuple[int, Change]) -> str:
+        number, change = numbered
+        within = around(tree, change.line, file)
+        if is_noticed(file, number, [case for case in cases if not within or covered.runs(case.id, within)]):
+            return ""
+        return f"{file}:{change.line} {number}: {change.said} | {text.splitlines()[change.line - 1].strip()}"
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from filter(None, pool.map(tried, enumerate(changes(tree))))
+
+
+def main() -> int:
+    """Try the changes of the files that the command line names."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("paths", nargs="*", type=Path, default=[REFERENCE])
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    files = [file for path in options.paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    covered = footprints(corpus()[1], corpus()[0])
+    assert covered is not None, "the suite's tally.toml names no traced reference"
+    for file in files:
+        print(f"{file}: {len(changes(ast.parse((ROOT / file).read_bytes())))} changes", file=sys.stderr)
+        for line in unnoticed(file, covered, options.jobs):
+            print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The chore that changes the reference in one place at a time: `nox -s mutation`."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from conformance.tests.mutant_results import ORDER, cases_of, codebook
+from conformance.tests.processes import ROOT
+from conformance.trial.client import attempt
+from conformance.trial.mutants import footprints
+
+FILE = Path("impl", "reference", "data", "seeded_block_permute.py")
+SAMPLE = '''
+def first(items: list[int], most: int = 3) -> int:
+    """Docs stay."""
+    if most < 1 or not items:
+        raise ValueError(most + 1)
+    kept = [one for one in items[1:most] if one != 2]
+    kept.sort()
+    return max(kept, default=-1) if kept else (0, 1)[0]
+'''
+
+
+@pytest.fixture
+def chore(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """`.ci/mutation.py` as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    import mutation  # type: ignore[import-not-found, unused-ignore]
+
+    assert isinstance(mutation, ModuleType)
+    return mutation
+
+
+def test_every_change_is_another_program(chore: ModuleType) -> None:
+    count = len(chore.changes(ast.parse(SAMPLE)))
+    programs = []
+    for number in range(count):
+        tree = ast.parse(SAMPLE)
+        chore.changes(tree)[number].make()
+        programs.append(ast.unparse(ast.fix_missing_locations(tree)))
+        compile(programs[-1], "sample", "exec")
+    assert len({ast.unparse(ast.parse(SAMPLE)), *programs}) == count + 1
+    assert count > 20
+    assert all("list[int]" in program for program in programs)
+    assert all("ValueError(most + 1)" in program for program in programs if "raise" in program)
+
+
+def test_a_changed_reference_is_a_backend_with_one_mistake(chore: ModuleType) -> None:
+    every = chore.changes(ast.parse((ROOT / FILE).read_bytes()))
+    chosen = next(number for number, change in enumerate(every) if change.said == "Mod becomes FloorDiv")
+    served = f"{sys.executable} -P {ROOT / '.ci' / 'changed.py'} {FILE} {chosen}"
+    assert attempt(served, cases_of(ORDER), codebook()).wrong
+
+
+def test_what_no_case_notices_is_listed_with_its_place(chore: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = cases_of(ORDER)[:3]
+    covered = footprints(cases, codebook())
+    monkeypatch.setattr(chore, "corpus", lambda: (codebook(), cases))
+    listed = list(chore.unnoticed(FILE, covered, 2))
+    # The contract's own guard comes before this one, which nothing reaches.
+    (never,) = [line for line in listed if ": always False | if len(epoch_seed) != 16:" in line]
+    assert never.startswith(f"{FILE}:29 ")
+    assert not [line for line in listed if "Mod becomes FloorDiv" in line]
