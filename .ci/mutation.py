@@ -35,6 +35,7 @@ from conformance.vectors.corpus import load_corpus  # noqa: E402
 
 REFERENCE: Final = Path("impl", "reference")
 SECONDS: Final = 6.0  # an endless loop is noticed as well
+SHOWN: Final = 20  # changes between two lines of progress: ten seconds, about
 
 
 @cache
@@ -75,6 +76,8 @@ def unnoticed(file: Path, covered: CoveredFunctions, jobs: int) -> Iterator[str]
 
     def tried(numbered: tuple[int, Change]) -> str:
         number, change = numbered
+        if number % SHOWN == 0:
+            print(f"{file}: change {number}", file=sys.stderr)
         within = around(tree, change.line, file)
         if is_noticed(file, number, [case for case in cases if not within or covered.runs(case.id, within)]):
             return ""
@@ -87,10 +90,15 @@ def unnoticed(file: Path, covered: CoveredFunctions, jobs: int) -> Iterator[str]
 def main() -> int:
     """Try the changes of the files that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("paths", nargs="*", type=Path, default=[REFERENCE])
+    parser.add_argument("paths", nargs="*", type=Path, default=[ROOT / REFERENCE])
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    files = [file for path in options.paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    within = [path.resolve() for path in options.paths]
+    if wrong := [path for path in within if not path.exists() or not path.is_relative_to(ROOT / REFERENCE)]:
+        parser.error(f"{wrong[0]}: expected a file or folder of {REFERENCE}; `git ls-files {REFERENCE}` lists them")
+    found = [file for path in within for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    files = [file.relative_to(ROOT) for file in found]
+    print("every quick case once, to see which functions it runs: about a minute", file=sys.stderr)
     covered = footprints(corpus()[1], corpus()[0])
     assert covered is not None, "the suite's tally.toml names no traced reference"
     for file in files:
