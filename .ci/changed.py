@@ -18,6 +18,9 @@ NEIGHBOURS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
+WEAKER: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
+    ast.Eq: (ast.LtE, ast.GtE), ast.NotEq: (ast.Lt, ast.Gt),
+}  # fmt: skip
 OPPOSITES: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.BitXor: ast.BitOr,
@@ -52,8 +55,9 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
     match node:
         case ast.Compare(ops=ops):
             for place, op in enumerate(ops):
-                other = NEIGHBOURS[type(op)]
-                yield Change(line, f"{_name(op)} becomes {other.__name__}", partial(ops.__setitem__, place, other()))
+                for other in (NEIGHBOURS[type(op)], *WEAKER.get(type(op), ())):
+                    become = partial(ops.__setitem__, place, other())
+                    yield Change(line, f"{_name(op)} becomes {other.__name__}", become)
         case ast.BinOp(op=op) if type(op) in OPPOSITES:
             opposite = OPPOSITES[type(op)]
             yield Change(line, f"{_name(op)} becomes {opposite.__name__}", partial(setattr, node, "op", opposite()))
@@ -75,6 +79,10 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
             for place, item in enumerate(items):
                 if not isinstance(getattr(node, "ctx", None), ast.Store):
                     yield Change(item.lineno, f"without element {place}", partial(items.pop, place))
+        case ast.Dict(keys=keys, values=values) if len(keys) > 1:
+            for place, item in enumerate(values):
+                without = {"keys": keys[:place] + keys[place + 1 :], "values": values[:place] + values[place + 1 :]}
+                yield Change(item.lineno, f"without entry {place}", partial(vars(node).update, without))
         case ast.comprehension(ifs=ifs):
             for place, test in enumerate(ifs):
                 yield Change(test.lineno, "without the filter", partial(ifs.pop, place))

@@ -22,7 +22,7 @@ def first(items: list[int], most: int = 3) -> int:
         raise ValueError(most + 1)
     kept = [one for one in items[1:most] if one != 2]
     kept.sort()
-    return max(kept, default=-1) if kept else (0, 1)[0]
+    return max(kept, default=-1) if kept else {"none": 0, "one": 1}["none"]
 '''
 
 
@@ -46,6 +46,8 @@ def test_every_change_is_another_program(chore: ModuleType) -> None:
         compile(programs[-1], "sample", "exec")
     assert len({ast.unparse(ast.parse(SAMPLE)), *programs}) == count + 1
     assert count > 20
+    assert any("{'none': 0}" in program for program in programs)
+    assert any("if one < 2]" in program for program in programs)
     assert all("list[int]" in program for program in programs)
     assert all("ValueError(most + 1)" in program for program in programs if "raise" in program)
 

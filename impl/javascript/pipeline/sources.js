@@ -107,17 +107,26 @@ export class QueueSource {
     return names.filter(({ text }) => !this.#undeleted.has(text));
   }
 
-  /** Reads a file; undefined for one that is gone or that was moved away. */
-  #load({ text, batches }) {
+  /** Reads a file whose turn it is; undefined for one that is gone or that was moved away. */
+  #load(name) {
+    try {
+      return this.#read(name);
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      this.folder.requireRoom();
+      if (this.folder.moveAway(name.text)) this.counts.quarantined += 1n;
+      else this.warnings.add("QUARANTINE_FAILED");
+      return undefined;
+    }
+  }
+
+  /** Reads a file; undefined for one that is gone. */
+  #read({ text, batches }) {
     let file;
     try {
       file = loadFile(this.folder.at(text), text, this.schema, false);
     } catch (error) {
-      if (error instanceof Foreign) throw new Refusal("SCHEMA_MISMATCH");
-      if (!(error instanceof Damaged)) throw error;
-      this.folder.requireRoom();
-      if (this.folder.moveAway(text)) this.counts.quarantined += 1n;
-      else this.warnings.add("QUARANTINE_FAILED");
+      throw error instanceof Foreign ? new Refusal("SCHEMA_MISMATCH") : error;
     }
     if (file === undefined) return undefined;
     if (file.batches !== undefined && file.batches !== batches) this.warnings.add("NUM_BATCHES_MISMATCH");
@@ -172,13 +181,13 @@ export class QueueSource {
     }
   }
 
-  /** Reads a file ahead; false at one of another schema, which is refused when its turn comes. */
+  /** Reads a file ahead; false at a damaged one and at one of another schema, which are judged when their turn comes. */
   #isReadable(name) {
     try {
-      this.#load(name);
+      this.#read(name);
       return true;
     } catch (error) {
-      if (error instanceof Refusal) return false;
+      if (error instanceof Refusal || error instanceof Damaged) return false;
       throw error;
     }
   }
