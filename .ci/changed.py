@@ -14,12 +14,10 @@ from types import CodeType, ModuleType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-NEIGHBOURS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
-WEAKER: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
-    ast.Eq: (ast.LtE, ast.GtE), ast.NotEq: (ast.Lt, ast.Gt),
+NEIGHBOURS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
+    ast.Lt: (ast.LtE,), ast.LtE: (ast.Lt,), ast.Gt: (ast.GtE,), ast.GtE: (ast.Gt,),
+    ast.Eq: (ast.NotEq, ast.LtE, ast.GtE), ast.NotEq: (ast.Eq, ast.Lt, ast.Gt),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
 }  # fmt: skip
 OPPOSITES: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
@@ -55,7 +53,7 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
     match node:
         case ast.Compare(ops=ops):
             for place, op in enumerate(ops):
-                for other in (NEIGHBOURS[type(op)], *WEAKER.get(type(op), ())):
+                for other in NEIGHBOURS[type(op)]:
                     become = partial(ops.__setitem__, place, other())
                     yield Change(line, f"{_name(op)} becomes {other.__name__}", become)
         case ast.BinOp(op=op) if type(op) in OPPOSITES:
