@@ -18,7 +18,7 @@ from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, St
 from conformance.vectors.case import HEAD_AND_TAIL, LONGEST_LIST
 from conformance.vectors.jsontext import digest_of
 
-LONGEST_TEXT: Final = 65_536  # letters; a longer text in an answer is frozen as a marker
+LONGEST_TEXT: Final = 32_768  # letters; a longer text is frozen as a marker in an answer, as a recipe in inputs
 LONGEST_MAP: Final = 4096  # entries
 SHOWN_LETTERS: Final = 32
 _MARKERS: Final = (
@@ -104,6 +104,7 @@ def compact_tensor(value: Mapping[str, Any]) -> dict[str, Any]:
 MARK: Final = "generated"
 PLAIN: Final = (str, int)  # types of values without parts
 _NUMBER: Final = re.compile(r"\{k(?:\*(\d+))?([+-]\d+)?(?:%(\d+))?\}")
+_RUN: Final = re.compile(rf"(..??)\1{{{LONGEST_TEXT // 4},}}", re.DOTALL)  # of a letter or a byte in hex
 _KEPT: Final = 16  # expanded values in memory; the largest takes some megabytes
 _DIGESTS: Final = 4096  # of expanded values
 
@@ -128,6 +129,20 @@ def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
     """The recipe of a value, with its digest."""
     body = {"generator": generator, "count": count, **parameters}
     return {MARK: {**body, "sha256": _digest_of_made(json.dumps(body))}}
+
+
+def with_recipes(value: Any) -> Any:
+    """A wire value of inputs with a recipe for every long text that is mainly one letter or byte."""
+    match value:
+        case str() if len(value) > LONGEST_TEXT and (run := _RUN.search(value)) is not None:
+            ends = {"first": value[: run.start()], "last": value[run.end() :]}
+            count = len(run[0]) // len(run[1])
+            return recipe("text", count, of=run[1], **{name: end for name, end in ends.items() if end})
+        case dict() if not is_recipe(value):
+            return {key: with_recipes(part) for key, part in value.items()}
+        case list() if value and not isinstance(value[0], int):
+            return list(map(with_recipes, value))
+    return value
 
 
 def expanded(value: Any) -> Any:

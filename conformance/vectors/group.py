@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -15,7 +15,8 @@ from conformance.contract.advice import BadExpression
 from conformance.contract.expression import Expression
 from conformance.contract.model import Contract, Group
 from conformance.contract.source import Problem, names
-from conformance.vectors.case import HarnessStep, Pin, Question, QuestionCall, slug
+from conformance.vectors.case import FileStep, HarnessStep, Pin, Question, QuestionCall, slug
+from conformance.vectors.compact import with_recipes
 from conformance.vectors.draft import Draft, Unusable, YamlPlace, pin_of
 
 _SUM: Final = re.compile(r"@[a-z0-9_]+(?:[-+*](?:@[a-z0-9_]+|[0-9]+))+")
@@ -221,6 +222,16 @@ class Expansion:
             rulings=tuple(dict.fromkeys((*group.rulings, *names(own, "ruling")))),
             profile=group.profile,
             position=place.position,
-            steps=steps,
+            steps=tuple(map(_frozen_form, steps)),
             **more,
         )
+
+
+def _frozen_form(step: QuestionCall | HarnessStep) -> QuestionCall | HarnessStep:
+    """A step as vectors have it: its long texts are recipes."""
+    match step:
+        case QuestionCall():
+            return replace(step, inputs=with_recipes(step.inputs))
+        case FileStep():
+            return replace(step, body=with_recipes(step.body))
+    return step
