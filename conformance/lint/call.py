@@ -21,7 +21,7 @@ from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.accumulate import inputs_of
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
-from conformance.vectors.compact import holds_recipe, is_marker
+from conformance.vectors.compact import expanded, holds_recipe, is_marker
 from conformance.vectors.contradiction import Contradiction, contradictions_of
 from conformance.vectors.exchange import resolve
 from conformance.vectors.leaf import contains_value, value_at
@@ -68,8 +68,8 @@ class UnreadableCase(Exception):
 def calls_of(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
     """The calls of a case whose operators have contracts; raises UnreadableCase.
 
-    A call whose inputs depend on an elided output is left out: only a backend can give them. So is a call with a recipe
-    among its inputs: it was judged when it was frozen, and 65,537 items cost the rules seconds.
+    A call whose inputs depend on an elided output is left out: only a backend can give them. So is a call with the
+    recipe of a list: it was judged when it was frozen, and 65,537 items cost the rules seconds.
     """
     try:
         if case.accumulation is not None:
@@ -135,9 +135,10 @@ def _stepped(case: Case, codebook: Codebook) -> Iterator[FrozenCall]:
             continue
         forms = codebook[step.operator]
         try:
-            if holds_recipe(step.inputs):
+            literal = expanded(step.inputs, "text")
+            if holds_recipe(literal):
                 raise LookupError(step.name)
-            inputs = resolve(_placed(step.inputs, forms), partial(_answer, answers), codebook.formats)
+            inputs = resolve(_placed(literal, forms), partial(_answer, answers), codebook.formats)
         except LookupError:
             ledger.lost_state(step.name, step.operator, step.inputs)
             continue

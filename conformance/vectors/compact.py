@@ -145,15 +145,18 @@ def with_recipes(value: Any) -> Any:
     return value
 
 
-def expanded(value: Any) -> Any:
-    """A wire value with every recipe replaced by the value that it makes; raises BadRecipe if a digest differs."""
+def expanded(value: Any, only: str = "") -> Any:
+    """A wire value with every recipe replaced by the value that it makes; raises BadRecipe if a digest differs.
+
+    `only` names a generator, whose recipes alone are replaced.
+    """
     if isinstance(value, dict):
         if is_recipe(value):
-            return _checked(value[MARK])
+            return value if only and value[MARK]["generator"] != only else _checked(value[MARK])
         # Most parts are texts or numbers: not to call the function for them halves its time.
-        return {key: part if isinstance(part, PLAIN) else expanded(part) for key, part in value.items()}
+        return {key: part if isinstance(part, PLAIN) else expanded(part, only) for key, part in value.items()}
     if isinstance(value, list) and value and not isinstance(value[0], PLAIN):
-        return [expanded(part) for part in value]
+        return [expanded(part, only) for part in value]
     return value
 
 
