@@ -276,10 +276,14 @@ export function writeBatchFile(metadata, tensors, codec) {
   return writeArchive([{ name: METADATA, content: Buffer.from(writeJson(metadata), "latin1") }, ...members]);
 }
 
-/** A JSON item as the items of metadata are judged. */
-function pairsOf(item) {
-  if (Array.isArray(item)) return item.map(pairsOf);
-  return item instanceof Map ? new Pairs([...item].map(([key, value]) => [key, pairsOf(value)])) : item;
+const MOST_LEVELS = 64; // of containers around an item (ruling QA38)
+
+/** A JSON item as the items of metadata are judged; raises Damaged for one too deep. */
+function pairsOf(item, around = 0) {
+  if (around > MOST_LEVELS) throw new Damaged("too many levels");
+  const inside = (part) => pairsOf(part, around + 1);
+  if (Array.isArray(item)) return item.map(inside);
+  return item instanceof Map ? new Pairs([...item].map(([key, value]) => [key, inside(value)])) : item;
 }
 
 /** What a file says of itself that a consumer uses; Foreign where that is ill typed (ruling QA33). */

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from impl.reference.pipeline import archive
-from impl.reference.pipeline.metadata import is_field_name, shown
+from impl.reference.pipeline.metadata import MAX_DEPTH, is_field_name, shown
 from impl.reference.pipeline.queue_folder import BatchFile, Codec, metadata_of
 from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
 from impl.reference.pipeline.tensors import is_whole
@@ -68,6 +68,7 @@ _MAGIC: Final = b"\x93NUMPY\x01\x00"
 _ALIGNMENT: Final = 64
 _NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
 _MAX_HEADER: Final = 4096
+_DIGITS: Final = 4096  # of an integer; Python converts no more than 4,300
 _DESCRIPTIONS: Final = MappingProxyType(
     {
         "bool": "|b1",
@@ -150,10 +151,28 @@ def _tensors(members: dict[str, bytes]) -> dict[str, Tensor]:
 
 
 def _json(text: bytes) -> object:
+    """Read a JSON text (ruling QA38); an integer keeps so many digits that it is too large as well."""
     try:
-        return json.loads(text.decode("utf-8"))
+        item = json.loads(
+            text.decode("utf-8"), parse_int=lambda digits: int(digits[:_DIGITS]), parse_constant=_no_number
+        )
+        _require_levels(item)
     except (ValueError, RecursionError):
         raise Corrupt(f"{METADATA} is no JSON") from None
+    return item
+
+
+def _no_number(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which JSON has not."""
+    raise ValueError(name)
+
+
+def _require_levels(item: object, around: int = 0) -> None:
+    if around > MAX_DEPTH:
+        raise ValueError(f"more than {MAX_DEPTH} levels")
+    inside = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    for part in inside:
+        _require_levels(part, around + 1)
 
 
 def _npy(tensor: Tensor) -> bytes:
