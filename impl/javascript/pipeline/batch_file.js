@@ -227,10 +227,11 @@ function readMember(archive, { name, checksum, size, offset }, from, to) {
   must(offset >= from && offset + LOCAL_BYTES <= to, "a member outside its place");
   must(archive.readUInt32LE(offset) === LOCAL_HEADER && archive.readUInt16LE(offset + 8) === 0, "no stored member");
   const nameAt = offset + LOCAL_BYTES;
-  const start = nameAt + archive.readUInt16LE(offset + 26) + archive.readUInt16LE(offset + 28);
+  const extraAt = nameAt + archive.readUInt16LE(offset + 26);
+  const start = extraAt + archive.readUInt16LE(offset + 28);
   const end = start + size;
   must(end <= to, "the member is cut off");
-  must(archive.subarray(nameAt, nameAt + name.length).equals(name), "two names of one member");
+  must(archive.subarray(nameAt, extraAt).equals(name), "two names of one member");
   const content = archive.subarray(start, end);
   must(crc32(content) === checksum, "the checksum is another one");
   return { content, end };

@@ -116,6 +116,6 @@ def _member(archive: bytes, entry: _Entry, start: int, directory: int) -> tuple[
     if mark != _LOCAL_MARK or method or end > directory:
         raise Corrupt(f"the member {entry.name.decode()} is cut off")
     content = archive[content_at:end]
-    if not archive.startswith(entry.name, name_at) or crc32(content) != entry.checksum:
+    if archive[name_at : name_at + name] != entry.name or crc32(content) != entry.checksum:
         raise Corrupt(f"the member {entry.name.decode()} is damaged")
     return content, end
