@@ -15,7 +15,7 @@ import pytest
 
 from conformance.vectors.case import FileStep, TreeStep, label
 from conformance.vectors.difference import tree_difference, tree_of
-from conformance.vectors.exchange import perform
+from conformance.vectors.file_steps import perform
 from conformance.vectors.filecodec import Undecodable, Unencodable, decode_file, encode_file
 from conformance.vectors.temp_roots import Roots, StepRefused, fault_of
 

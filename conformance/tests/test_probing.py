@@ -16,7 +16,8 @@ from conformance.trial.mutant_interview import MOST_LEFT_OUT, FailingQuestion, M
 from conformance.trial.neighbourhood import LONGEST, AnySteps, cost, in_turns, is_long
 from conformance.vectors.case import CallStep, FileStep, QuestionCall
 from conformance.vectors.compact import expanded, recipe
-from conformance.vectors.exchange import Exchange, Transcript, codec_of
+from conformance.vectors.exchange import Exchange, Transcript
+from conformance.vectors.file_steps import codec_of
 from conformance.vectors.filecodec import encode_file
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"

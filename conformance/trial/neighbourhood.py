@@ -20,7 +20,8 @@ from conformance.trial.fuzz.seed import is_cheap
 from conformance.vectors.axis import refusal_of
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
 from conformance.vectors.compact import MARK, holds_recipe, is_recipe
-from conformance.vectors.exchange import AnyStep, codec_of
+from conformance.vectors.exchange import AnyStep
+from conformance.vectors.file_steps import codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.leaf import (
     INTEGER,

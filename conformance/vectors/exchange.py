@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,105 +19,11 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.family import FileFormat
 from conformance.vectors.case import CallStep, FileStep, HarnessStep, QuestionCall, RestartStep, TreeStep, label
 from conformance.vectors.compact import PLAIN, expanded
-from conformance.vectors.damage import damage, with_damage
+from conformance.vectors.damage import with_damage
 from conformance.vectors.difference import Tree, tree_of
-from conformance.vectors.filecodec import CODECS, encode_file
+from conformance.vectors.file_steps import Later, perform
 from conformance.vectors.leaf import is_reference, value_at
-from conformance.vectors.temp_roots import Roots, StepRefused, place, regular, write_file
-
-Body = Mapping[str, Any]
-
-
-def perform(step: FileStep, roots: Roots, formats: Mapping[str, FileFormat]) -> None:
-    """Do one step; raises StepRefused if the files do not allow it."""
-    root = roots.path(step.body["root"])
-    try:
-        if step.action == "damage":
-            damage(root, step.body["path"], formats[step.body["format"]], step.body["edit"])
-            return
-        _ACTIONS[step.action](root, step.body, roots)
-    except OSError as error:
-        raise StepRefused(f"{step.subject!r}: {error.strerror or 'the system refuses'}") from None
-
-
-def codec_of(body: Body) -> str:
-    """The codec that a `put` writes with."""
-    return next(codec for codec in CODECS if codec in body)
-
-
-def _put_file(root: Path, body: Body, _: Roots) -> None:
-    codec = codec_of(body)
-    found = place(root, body["path"])
-    if "/" in body["path"]:
-        found.parent.mkdir(parents=True, exist_ok=True)
-    write_file(found, encode_file(codec, body[codec]))
-
-
-def _flip(root: Path, body: Body, _: Roots) -> None:
-    found = regular(root, body["path"])
-    before = found.stat()
-    offset = _from_end(body["offset"], before.st_size)
-    if not 0 <= offset < before.st_size:
-        raise StepRefused(f"{body['path']!r} has {before.st_size} bytes, none at {body['offset']}")
-    with found.open("r+b") as file:
-        file.seek(offset)
-        (old,) = file.read(1)
-        file.seek(offset)
-        file.write(bytes([old ^ body["mask"]]))
-    # A rotten byte does not change the file's time; a clock with long ticks would hide the change of this step.
-    os.utime(found, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def _truncate(root: Path, body: Body, _: Roots) -> None:
-    found = regular(root, body["path"])
-    size = found.stat().st_size
-    wanted = _from_end(body["size"], size)
-    if not 0 <= wanted <= size:
-        raise StepRefused(f"{body['path']!r} has {size} bytes and cannot be cut to {body['size']}")
-    os.truncate(found, wanted)
-
-
-def _from_end(number: int, size: int) -> int:
-    return size + number if number < 0 else number
-
-
-def _delete(root: Path, body: Body, _: Roots) -> None:
-    found = place(root, body["path"])
-    if found.is_dir() and not found.is_symlink():
-        shutil.rmtree(found)
-    else:
-        found.unlink()
-
-
-def _rename(root: Path, body: Body, _: Roots) -> None:
-    source, target = place(root, body["from"]), place(root, body["to"])
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.rename(target)
-
-
-def _link(root: Path, body: Body, roots: Roots) -> None:
-    found = place(root, body["path"])
-    found.parent.mkdir(parents=True, exist_ok=True)
-    other = roots.path(body.get("target_root", body["root"]))
-    target = place(other, body["target"])
-    if not body["symbolic"]:
-        os.link(target, found, follow_symlinks=False)
-    elif other == root:
-        found.symlink_to(os.path.relpath(target, found.parent))
-    else:
-        found.symlink_to(target)
-
-
-_ACTIONS: Final[Mapping[str, Callable[[Path, Body, Roots], None]]] = {
-    "put": _put_file,
-    "flip": _flip,
-    "truncate": _truncate,
-    "delete": _delete,
-    "rename": _rename,
-    "link": _link,
-}
-ACTIONS: Final = (*_ACTIONS, "damage")
-
+from conformance.vectors.temp_roots import Roots, StepRefused
 
 ANSWERED: Final = re.compile(r"\{([a-z0-9_-]+)\.([\w.]+)\}")  # inside a path: the answer of an earlier step
 
@@ -145,11 +50,14 @@ class ConversationContext:
         self.roots = Roots(places)
         self.edits = 0  # file steps that were done
         self._made: dict[str, Exchange] = {}
+        self._later: list[Later] = []
 
     def __enter__(self) -> ConversationContext:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with suppress(StepRefused):
+            self.settle()
         self.roots.__exit__(kind, error, _)
 
     @property
@@ -197,8 +105,17 @@ class ConversationContext:
             for key, value in step.body.items()
         }
         self.edits += 1
-        perform(FileStep(step.action, body), self.roots, self._codebook.formats)
+        act = partial(perform, FileStep(step.action, body), self.roots, self._codebook.formats)
+        if "after_ms" in body:
+            self._later.append(Later(int(body["after_ms"]), act))
+        else:
+            act()
         return None
+
+    def settle(self) -> None:
+        """Wait for the file steps that are to be done later; raises StepRefused."""
+        while self._later:
+            self._later.pop().settle()
 
     def _filled(self, path: str) -> str:
         """A path with every `{step.output}` replaced by what that step answered."""
@@ -322,6 +239,12 @@ def exchanges(
                         watch.before(stage, step)
                     (outcome,) = yield [call]
                     stage.note(step.name, step.operator, inputs, outcome)
+                    try:
+                        stage.settle()
+                    except StepRefused as refused:
+                        left_out.append(f"{step.name}: {refused}")
+                        if not passing:
+                            break
                     if watch is not None:
                         watch.after(stage, step)
         return Transcript(stage.exchanges, trees, "; ".join(left_out))

@@ -11,7 +11,8 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.types import FIXED_BYTES, Scalar, Struct, Tensor, Value, members_of
 from conformance.vectors.case import FileStep, QuestionCall, TreeStep
 from conformance.vectors.draft import ROOT_NAME, YamlPlace, inside, to_wire
-from conformance.vectors.exchange import ACTIONS, ANSWERED, codec_of
+from conformance.vectors.exchange import ANSWERED
+from conformance.vectors.file_steps import ACTIONS, codec_of
 from conformance.vectors.filecodec import Unencodable, encode_file
 from conformance.vectors.group import Expansion
 from conformance.vectors.temp_roots import fault_of
@@ -133,7 +134,8 @@ class FileDraft:
             case "truncate":
                 return {"path": self.path(body, "path"), "size": self.number(body, "size")}
             case "rename":
-                return {"from": self.path(body, "from"), "to": self.path(body, "to")}
+                later = {"after_ms": self.number(body, "after_ms", 1, 10_000)} if "after_ms" in body else {}
+                return {"from": self.path(body, "from"), "to": self.path(body, "to"), **later}
             case "link":
                 symbolic = body.get("symbolic", False)
                 link = {"path": self.path(body, "path"), "target": self.path(body, "target"), "symbolic": symbolic}
