@@ -162,7 +162,8 @@ class QueueSource:
 
     def ready(self) -> bool:
         """Tell whether there is a readable file."""
-        return any(name.text in self._cached or self._keep(name) for name in self._waiting())
+        waiting = self._waiting()
+        return any(name.text in self._cached or self._keep(name, waiting) for name in waiting)
 
     def take(self) -> LoadedFile | None:
         """Give the first file of the queue; one that is no batch file is moved away; SCHEMA_MISMATCH.
@@ -171,11 +172,8 @@ class QueueSource:
         """
         waiting = self._waiting()
         for index, name in enumerate(waiting):
-            file = self._cached.pop(name.text, None)
-            if file is None:
-                self._make_room()
-                file = self._read(name)
-            if file is not None:
+            if name.text in self._cached or self._keep(name, waiting):
+                file = self._cached.pop(name.text)
                 self._read_ahead(waiting[index + 1 :])
                 return file
         return None
@@ -223,17 +221,19 @@ class QueueSource:
         self._cached = {name: file for name, file in self._cached.items() if name in names}
         return [name for name in visible if name.text not in self._undeleted | self._unmoved]
 
-    def _keep(self, name: BatchName) -> bool:
-        self._make_room()
+    def _keep(self, name: BatchName, waiting: Sequence[BatchName]) -> bool:
+        self._make_room(waiting)
         file = self._read(name)
         if file is None:
             return False
         self._cached[file.name] = file
         return True
 
-    def _make_room(self) -> None:
-        while len(self._cached) >= self._cache_files:
-            self._cached.popitem()
+    def _make_room(self, waiting: Sequence[BatchName]) -> None:
+        for name in reversed(waiting):
+            if len(self._cached) < self._cache_files:
+                return
+            self._cached.pop(name.text, None)
 
     def _read_ahead(self, names: Sequence[BatchName]) -> None:
         for name in names:
@@ -380,7 +380,9 @@ class LegacySource:
         return next(iter(following or names), None)
 
     def _loaded(self, name: str) -> LoadedFile:
-        return self._cached.get(name) or self._read(name)
+        # Behind the others: the one that was needed last is forgotten last.
+        self._cached[name] = self._cached.pop(name, None) or self._read(name)
+        return self._cached[name]
 
     def _names(self) -> list[str]:
         return legacy_names(self._root, self._split)
@@ -395,6 +397,5 @@ class LegacySource:
         except (Corrupt, Foreign, OSError, MemoryError, disk.LimitExceeded) as reason:
             raise Refusal("LEGACY_INVALID", f"{name} is no legacy batch file: {reason}") from None
         say_codec(self._warnings, self._codec, name)
-        self._cached[name] = file
         self.counters.files_loaded += 1
         return file
