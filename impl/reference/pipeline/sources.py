@@ -380,9 +380,8 @@ class LegacySource:
         return next(iter(following or names), None)
 
     def _loaded(self, name: str) -> LoadedFile:
-        # Behind the others: the one that was needed last is forgotten last.
-        self._cached[name] = self._cached.pop(name, None) or self._read(name)
-        return self._cached[name]
+        file = self._cached.pop(name, None) or self._read(name)
+        return self._cached.setdefault(name, file)  # the last, which is forgotten last
 
     def _names(self) -> list[str]:
         return legacy_names(self._root, self._split)
