@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -43,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
     session to session, which saves ten seconds of each.
     """
     gc.set_threshold(*PATIENT)
+    # A shell has its background jobs ignore SIGINT, and nohup SIGHUP. Children would too, and the tests send them both.
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     if "TALLY_CACHE" not in os.environ:  # a worker of pytest-xdist is given the folder of the session

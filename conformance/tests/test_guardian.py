@@ -19,8 +19,7 @@ from conftest import absent
 
 TIMES = 5  # kills by each of four signals
 HARNESS = """
-import signal, sys, time
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
+import sys, time
 from conformance.backend.command import Process
 from conformance.tests.backends import process
 from conformance.vectors.temp_roots import Roots

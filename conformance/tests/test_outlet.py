@@ -63,8 +63,7 @@ def test_too_few_file_descriptors_are_said_in_one_line() -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_an_orderly_end_and_no_verdict(how: signal.Signals, tmp_path: Path) -> None:
     code = f"""
-import signal, time
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
+import time
 from conformance.backend.scheduler import workers
 def waits(**_):
     try:
