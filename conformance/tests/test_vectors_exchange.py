@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.case import QuestionCall, RestartStep
+from conformance.vectors.case import FileStep, QuestionCall, RestartStep, TreeStep
 from conformance.vectors.exchange import Exchange, answered, exchanges, resolve, restarts
 
 STEPS = (
@@ -58,6 +59,26 @@ def test_it_ends_early_where_a_step_needs_what_is_not_there(codebook: Codebook) 
     made = finding(exchanges(STEPS, codebook, DIALECTS["json"]), None, [REFUSAL], []).exchanges
     assert [one.step for one in made] == ["a"]
     assert isinstance(made[0].observed, ObservedFailure)
+
+
+LATE = FileStep("rename", {"root": "a", "from": "x", "to": "y", "after_ms": 300})
+
+
+def test_a_late_file_step_is_done_while_the_next_call_waits(codebook: Codebook, tmp_path: Path) -> None:
+    put = FileStep("put", {"root": "a", "path": "x", "text": ""})
+    places = {"a": tmp_path / "a"}
+    talk = exchanges((put, LATE, STEPS[0], TreeStep("a", ".", {})), codebook, DIALECTS["json"], places=places)
+    talk.send(None)  # type: ignore[arg-type]
+    assert [one.name for one in places["a"].glob("*/*")] == ["x"]
+    transcript = finding(talk, [ANSWER])
+    assert list(transcript.trees["tree-4"]) == ["y"]
+
+
+def test_a_late_file_step_that_cannot_be_done_ends_the_conversation(codebook: Codebook) -> None:
+    steps = (LATE, STEPS[0], STEPS[0])
+    transcript = finding(exchanges(steps, codebook, DIALECTS["json"]), None, [ANSWER])
+    assert len(transcript.exchanges) == 1
+    assert "'x'" in transcript.fault
 
 
 def test_only_a_case_with_a_restart_needs_its_own_process() -> None:
