@@ -26,9 +26,7 @@ from changed import Change, changes  # noqa: E402
 from conformance.codec.codebook import Codebook, codebook_of  # noqa: E402
 from conformance.contract.library import load_library  # noqa: E402
 from conformance.contract.suite_file import read_suite  # noqa: E402
-from conformance.trial.cases import CaseRunner, check_of, conversation_verdicts  # noqa: E402
-from conformance.trial.check import Verdict  # noqa: E402
-from conformance.trial.client import conversation_of, driver_of  # noqa: E402
+from conformance.trial.client import attempt  # noqa: E402
 from conformance.trial.mutants import CoveredFunctions, deciding_cases, footprints  # noqa: E402
 from conformance.vectors.case import Case  # noqa: E402
 from conformance.vectors.corpus import load_corpus  # noqa: E402
@@ -55,16 +53,9 @@ def around(tree: ast.Module, line: int, file: Path) -> frozenset[str]:
 
 def is_noticed(file: Path, number: int, cases: Sequence[Case]) -> bool:
     """Whether a case goes wrong with a change; asking ends with the first one."""
-    codebook = corpus()[0]
     backend = f"{sys.executable} -P {Path(__file__).with_name('changed.py').resolve()} {file} {number}"
-    driver = driver_of(backend, codebook, SECONDS)
-    runner = CaseRunner(codebook, driver.dialect, False)
-    by_id = {case.id: case for case in cases}
-    for finished in driver.run([conversation_of(runner, case) for case in cases]):
-        judged = conversation_verdicts([check_of(by_id[finished.key])], finished, driver.declared)
-        if finished.lost is not None or judged.results[0].verdict is not Verdict.PASS:
-            return True
-    return bool(driver.unattributed)
+    found = attempt(backend, cases, corpus()[0], SECONDS, until_wrong=True)
+    return bool(found.refusal or found.wrong)
 
 
 def unnoticed(file: Path, covered: CoveredFunctions, jobs: int) -> Iterator[str]:
