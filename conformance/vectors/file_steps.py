@@ -116,6 +116,7 @@ class Later:
         self._act = act
         self._refused: StepRefused | None = None
         self._timer = threading.Timer(milliseconds / 1000, self._do)
+        self._timer.daemon = True
         self._timer.start()
 
     def _do(self) -> None:
