@@ -143,8 +143,9 @@ def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: Backe
                 try:
                     made = yield from _take(stage, step)
                 except StepRefused as refused:
-                    assert isinstance(step, FileStep)
-                    raise CommandError(label(step, place), "T008", str(refused)) from None
+                    assert isinstance(step, FileStep | CallStep)
+                    name = label(step, place) if isinstance(step, FileStep) else step.name
+                    raise CommandError(name, "T008", str(refused)) from None
                 except KeyError:
                     return False
                 if made is not None and tell(number, made):
@@ -160,4 +161,6 @@ def _take(stage: ConversationContext, step: Step) -> Generator[Sequence[Call], A
     assert isinstance(step, CallStep)
     inputs = stage.inputs(step)
     (outcome,) = yield [stage.call(step.operator, inputs)]
-    return stage.note(step.name, step.operator, inputs, outcome)
+    made = stage.note(step.name, step.operator, inputs, outcome)
+    stage.settle()
+    return made

@@ -18,7 +18,7 @@ from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
 from conformance.vectors.case import FileStep, QuestionCall, RestartStep, TreeStep
-from conformance.vectors.exchange import Exchange, answered, exchanges, resolve, restarts
+from conformance.vectors.exchange import Exchange, answered, exchanges, may_share, resolve, runs_alone
 
 STEPS = (
     QuestionCall("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),
@@ -81,9 +81,11 @@ def test_a_late_file_step_that_cannot_be_done_ends_the_conversation(codebook: Co
     assert "'x'" in transcript.fault
 
 
-def test_only_a_case_with_a_restart_needs_its_own_process() -> None:
-    assert restarts(STEPS)
-    assert not restarts(STEPS[:1])
+def test_a_case_with_a_restart_or_a_late_file_step_needs_its_own_process(codebook: Codebook) -> None:
+    assert runs_alone(STEPS)
+    assert not runs_alone(STEPS[:1])
+    assert runs_alone((LATE, STEPS[0]))
+    assert not may_share((LATE, STEPS[0]), codebook)
 
 
 def test_only_a_reference_to_a_step_that_was_asked_is_one() -> None:

@@ -28,7 +28,7 @@ from conformance.trial.check import (
 )
 from conformance.vectors.case import Case, Step, TreeStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, restarts
+from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, runs_alone
 
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
@@ -111,7 +111,7 @@ class BehaviourRules:
 
     def _processes(self, traces: Sequence[Sequence[Step]]) -> tuple[bool, bool]:
         """Whether the traces restart the process, and whether they may do so in step with others."""
-        return any(map(restarts, traces)), all(may_share(steps, self.codebook) for steps in traces)
+        return any(map(runs_alone, traces)), all(may_share(steps, self.codebook) for steps in traces)
 
     def file_conversation(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace twice, each time in fresh roots."""

@@ -50,7 +50,7 @@ from conformance.vectors.case import (
 )
 from conformance.vectors.contradiction import contradiction
 from conformance.vectors.difference import difference
-from conformance.vectors.exchange import ConversationContext, may_share, restarts
+from conformance.vectors.exchange import ConversationContext, may_share, runs_alone
 from conformance.vectors.state_tracking import situations
 from conformance.vectors.temp_roots import StepRefused
 
@@ -213,7 +213,7 @@ class CaseRunner:
 
     def conversation(self, case: Case) -> Conversation[Sequence[Result]]:
         """The conversation that tries one case."""
-        alone = restarts(case.steps)
+        alone = runs_alone(case.steps)
         return Conversation(case.id, lambda: self.talk(case), alone, alone and may_share(case.steps, self.codebook))
 
     def talk(self, case: Case) -> Talk[Sequence[Result]]:
@@ -230,7 +230,7 @@ class CaseRunner:
                         yield RESTART
                         wrong = None
                     case CallStep():
-                        wrong = yield from self._step(case, step, stage)
+                        wrong = (yield from self._step(case, step, stage)) or _settled(case, step.name, stage)
                     case FileStep() | TreeStep():
                         wrong = _file_step(case, step, label(step, number), stage)
                 if wrong is not None:
@@ -304,15 +304,28 @@ class CaseRunner:
         return Result(check, Verdict.FAIL, "result", difference=where, details={"calls": calls})
 
 
+def _settled(case: Case, name: str, stage: ConversationContext) -> Result | None:
+    """Wait for the file steps that were to be done during a call; None if they succeed."""
+    try:
+        stage.settle()
+    except StepRefused as refused:
+        return _refused(case, name, refused)
+    return None
+
+
+def _refused(case: Case, name: str, refused: StepRefused) -> Result:
+    # The step could be done where the values come from, so the files are not what they must be.
+    where = Difference(name, "a step that can be done", str(refused))
+    message = f"the harness cannot do the step {name}: {refused}"
+    return Result(check_of(case), Verdict.FAIL, "result", name, message, where)
+
+
 def _file_step(case: Case, step: FileStep | TreeStep, name: str, stage: ConversationContext) -> Result | None:
     """Do a file step, or compare a tree with the frozen one; None if it succeeds."""
     try:
         tree = stage.take(step)
     except StepRefused as refused:
-        # The step could be done where the values come from, so the files are not what they must be.
-        where = Difference(name, "a step that can be done", str(refused))
-        message = f"the harness cannot do the step {name}: {refused}"
-        return Result(check_of(case), Verdict.FAIL, "result", name, message, where)
+        return _refused(case, name, refused)
     if not isinstance(step, TreeStep) or tree is None:
         return None
     return tree_failure(check_of(case), step, name, step.expected or {}, tree)

@@ -24,7 +24,7 @@ from conformance.trial.check import FailedCall, Kind, Result, Verdict
 from conformance.trial.known_answers import AnswerStore, KnownAnswers
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
-from conformance.vectors.exchange import AnyStep, CallObserver, ConversationContext, Transcript, exchanges, restarts
+from conformance.vectors.exchange import AnyStep, CallObserver, ConversationContext, Transcript, exchanges, runs_alone
 
 
 def driver_of(
@@ -85,7 +85,7 @@ class Client:
     def walk(self, steps: Sequence[AnyStep], watch: CallObserver | None = None) -> Transcript | Lost:
         """Take the steps of one trace; a call on a handle that was not given is passed over."""
 
-        return self.run(partial(self._walking, steps, watch), alone=restarts(steps))
+        return self.run(partial(self._walking, steps, watch), alone=runs_alone(steps))
 
     def last_call(self, steps: Sequence[AnyStep]) -> FailedCall | None:
         """The call in which the backend is lost when it takes the steps of a trace again; None if it is not lost."""
@@ -96,7 +96,7 @@ class Client:
         """Take the steps of several traces at a time, because a backend that waits for each call costs as much again as
         the calls."""
         talks = [
-            Conversation(str(place), partial(self._walking, steps), restarts(steps))
+            Conversation(str(place), partial(self._walking, steps), runs_alone(steps))
             for place, steps in enumerate(traces)
         ]
         found = dict[str, Transcript | Lost]()

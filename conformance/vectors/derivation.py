@@ -34,7 +34,7 @@ from conformance.vectors.compact import compact, compact_list
 from conformance.vectors.contradiction import Contradiction
 from conformance.vectors.difference import difference, first_difference, tree_difference, undecodable
 from conformance.vectors.draft import MARKER_KEYS
-from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, restarts
+from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, runs_alone
 from conformance.vectors.leaf import type_at, value_at
 from conformance.vectors.state_tracking import StateTransition
 from conformance.vectors.vector_file import sealed
@@ -93,7 +93,7 @@ def derive(
     for dialect, runs in ((DIALECTS["json"], False), (_fastest(hello), True)):
         talks = [
             Conversation(
-                one.id, partial(_talk, one, codebook, dialect), restarts(one.steps), may_share(one.steps, codebook)
+                one.id, partial(_talk, one, codebook, dialect), runs_alone(one.steps), may_share(one.steps, codebook)
             )
             for one in asked.values()
             if runs == (one.accumulation is not None)

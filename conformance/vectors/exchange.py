@@ -250,21 +250,28 @@ def exchanges(
         return Transcript(stage.exchanges, trees, "; ".join(left_out))
 
 
-def restarts(steps: Iterable[AnyStep]) -> bool:
-    """Whether the conversation restarts the process."""
-    return any(isinstance(step, RestartStep) for step in steps)
+def runs_alone(steps: Iterable[AnyStep]) -> bool:
+    """Whether the conversation has its processes to itself: it restarts them, or a file comes while a call waits."""
+    return any(isinstance(step, RestartStep) or _is_late(step) for step in steps)
+
+
+def _is_late(step: AnyStep) -> bool:
+    return isinstance(step, FileStep) and "after_ms" in step.body
 
 
 def may_share(steps: Iterable[AnyStep], codebook: Codebook) -> bool:
     """Whether the conversation may restart its processes together with others: no handle is used after a restart.
 
-    In a later process, another conversation may have been given a handle with the same text.
+    In a later process, another conversation may have been given a handle with the same text. Where a file comes while a
+    call waits, calls of others would wait before it.
     """
     earlier, made = set[str](), set[str]()
     for step in steps:
         match step:
             case RestartStep():
                 earlier |= made
+            case FileStep() if _is_late(step):
+                return False
             case CallStep() | QuestionCall():
                 handles = (value for name, value in step.inputs.items() if name in codebook[step.operator].handles)
                 if any(is_reference(one) and one["from"].partition(".")[0] in earlier for one in handles):

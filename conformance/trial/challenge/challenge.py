@@ -31,7 +31,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.accumulate import AccumulatedRun, accumulate, gap
 from conformance.vectors.case import Accumulation, CallStep, Case, QuestionCall
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import restarts
+from conformance.vectors.exchange import runs_alone
 from conformance.vectors.leaf import contains_value, is_damaged, is_reference
 from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
@@ -155,7 +155,7 @@ class _Hand:
         self.contract, self.codebook, self.forms = contract, codebook, codebook[contract.operator]
         fields = tuple(one for one in contract.inputs.fields if not is_place(one.type))
         self.plain, self.bounds = Struct(fields), InputLimits(contract)
-        some = [one for one in cases if one.profile == "quick" and not restarts(one.steps)]
+        some = [one for one in cases if one.profile == "quick" and not runs_alone(one.steps)]
         found = [(case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step)]
         chosen = {case.id for case in one_of_each_group([case for case, _ in found], _BASES)}
         self.places = [(case, k) for case, k in found if case.id in chosen]

@@ -32,7 +32,7 @@ from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, longest_of, print
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import AnyStep, restarts
+from conformance.vectors.exchange import AnyStep, runs_alone
 from conformance.vectors.leaf import contains_value, is_placeholder, is_root, spots
 
 _MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
@@ -307,7 +307,7 @@ def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tup
     quick = (case for case in cases if case.profile == "quick")
     for case in sorted(quick, key=lambda one: (len(repr(one.steps)), one.id)):
         steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        for k, step in enumerate(() if restarts(steps) else steps):
+        for k, step in enumerate(() if runs_alone(steps) else steps):
             if isinstance(step, CallStep) and step.operator == contract.operator:
                 if _is_whole(step, roots) and not isinstance(step.expected, ExpectedFailure):
                     yield steps[:k], step, case.id

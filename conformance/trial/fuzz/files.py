@@ -38,7 +38,7 @@ from conformance.trial.fuzz.renamings import renamed_everywhere
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
-from conformance.vectors.exchange import AnyStep, Transcript, restarts
+from conformance.vectors.exchange import AnyStep, Transcript, runs_alone
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"
@@ -121,7 +121,7 @@ def fuzz_files(
 
 def _bases(cases: Sequence[Case]) -> list[Case]:
     """The frozen cases that trees are taken from, chosen by their digests."""
-    fit = [one for one in cases if one.profile == "quick" and _may_hold_files(one) and not restarts(one.steps)]
+    fit = [one for one in cases if one.profile == "quick" and _may_hold_files(one) and not runs_alone(one.steps)]
     return one_of_each_group(fit, _BASES)
 
 

@@ -12,7 +12,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.trial.check import Check, Difference, FailedCall, Result, Verdict, answer_of, lost, outcome_name
 from conformance.vectors.case import CallStep, Case, ExpectedResult, QuestionCall, Step
-from conformance.vectors.exchange import ConversationContext, exchanges, restarts
+from conformance.vectors.exchange import ConversationContext, exchanges, runs_alone
 from conformance.vectors.place import OTHER_DIGITS
 
 TAKEN: Final = "a text that is no handle was taken for one"
@@ -63,7 +63,7 @@ class _Place:
 def traces_of_every_operation(methods: Sequence[str], cases: Sequence[Case]) -> list[Sequence[Step]]:
     """For every operation of a machine, the steps of the shortest case in which it succeeds."""
     found: dict[str, Case] = {}
-    quick = [case for case in cases if case.profile == "quick" and not restarts(case.steps)]
+    quick = [case for case in cases if case.profile == "quick" and not runs_alone(case.steps)]
     for case in sorted(quick, key=lambda case: (len(case.steps), case.digest)):
         for step in case.calls:
             if step.operator in methods and isinstance(step.expected, ExpectedResult):

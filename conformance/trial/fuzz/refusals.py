@@ -16,7 +16,7 @@ from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
 from conformance.trial.fuzz.file_example import Base, Example, evenly_chosen, names, places_asked
 from conformance.trial.fuzz.renamings import renamed_everywhere
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
-from conformance.vectors.exchange import AnyStep, Transcript, restarts
+from conformance.vectors.exchange import AnyStep, Transcript, runs_alone
 from conformance.vectors.leaf import contains_value, is_placeholder, is_root
 from conformance.vectors.temp_roots import Roots
 
@@ -94,7 +94,7 @@ def damaged_twice(contract: Contract, cases: Sequence[Case]) -> Iterator[Example
     alike: dict[str, dict[tuple[str, str], tuple[Example, ExpectedFailure]]] = {}
     for case in sorted(cases, key=lambda one: one.id):
         damages = [one for one in case.steps if isinstance(one, FileStep) and one.action == "damage"]
-        if case.profile != "quick" or restarts(case.steps) or len(damages) != 1:
+        if case.profile != "quick" or runs_alone(case.steps) or len(damages) != 1:
             continue
         at = case.steps.index(damages[0])
         asked = [one for one in case.steps[at:] if isinstance(one, CallStep)]
