@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import zip_longest
 from typing import Any, Final
@@ -19,7 +19,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.compact import holds_recipe
+from conformance.vectors.compact import MARK, expanded, holds_recipe, is_recipe
 from conformance.vectors.leaf import contains_value, is_reference
 from conformance.vectors.place import Place, first_of_each, float_text, places
 
@@ -154,7 +154,10 @@ def _in_turns(groups: Iterable[Mapping[str, Native]]) -> Iterator[Native]:
 
 
 def _whole_calls(case: Case) -> Iterator[CallStep]:
-    """The calls of a case whose inputs are written in it, not taken from an earlier answer or made by a recipe."""
+    """The calls of a case whose inputs are written in it, not taken from an earlier answer or made by a recipe.
+
+    A recipe that begins with a text of its own made a long text short; what it makes is written in the contract.
+    """
     earlier: set[str] = set()
 
     def refers(value: Any) -> bool:
@@ -162,8 +165,10 @@ def _whole_calls(case: Case) -> Iterator[CallStep]:
 
     for step in case.steps:
         if isinstance(step, CallStep):
-            if not contains_value(step.inputs, refers) and not holds_recipe(step.inputs):
-                yield step
+            written = contains_value(step.inputs, lambda part: is_recipe(part) and "first" in part[MARK])
+            call = replace(step, inputs=expanded(step.inputs, "text")) if written else step
+            if not contains_value(call.inputs, refers) and not holds_recipe(call.inputs):
+                yield call
             earlier.add(step.name)
 
 
