@@ -35,9 +35,9 @@ Talk = Generator[Sequence[Call] | RestartRequest, Sequence[Outcome], T]
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Generic[T]):
-    """A named talk that can be started again; `alone` is true if it restarts the process.
+    """A named talk that can be started again; one that is `alone` has its processes to itself, and may restart them.
 
-    Those that do and may share their processes run `in_step`: each process takes all of them to their next restart.
+    Those that restart and may share their processes run `in_step`: each process takes all to their next restart.
     """
 
     key: str

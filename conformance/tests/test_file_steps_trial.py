@@ -244,6 +244,32 @@ def test_a_step_that_cannot_be_done_fails_the_case_and_is_named(tmp_path: Path) 
     assert "'greetings/hello' leads out of the root through a symbolic link" in result.message
 
 
+LATE = "{rename: {from: other/file, to: moved, after_ms: 250}}"
+
+
+def test_a_trace_goes_on_when_a_late_step_is_done(tmp_path: Path) -> None:
+    """The backend does not wait for the file; the tree is looked at when it is there all the same."""
+    steps = ('{put: {path: other/file, bytes: "0001"}}', LATE, "{step: keep}", "{tree: {}}")
+    own = house(tmp_path / "own", group(*steps))
+    (case,) = [one for one in own.corpus if one.operator == KEEP]
+    tree = case.steps[-1]
+    assert isinstance(tree, TreeStep)
+    assert tree.expected is not None
+    assert "moved" in tree.expected
+    assert own.tried(select=(case.id,))[case.id].verdict is Verdict.PASS
+
+
+def test_a_late_step_that_cannot_be_done_fails_the_case_at_its_call(tmp_path: Path) -> None:
+    late = "{rename: {from: greetings/hello, to: moved, after_ms: 50}}"
+    fetch = "{step: fetch, call: UML_OS.Data.Fetch_v1, set: {root: a, name: other/file}}"
+    own = house(tmp_path / "own", group('{put: {path: other/file, bytes: "0001"}}', "{step: keep}", late, fetch))
+    (case,) = [one for one in own.corpus if one.operator == KEEP]
+    assert own.tried(select=(case.id,))[case.id].verdict is Verdict.PASS
+    result = own.tried("escapes", select=(case.id,))[case.id]
+    assert (result.verdict, result.step) == (Verdict.FAIL, "fetch")
+    assert "leads out of the root" in result.message
+
+
 @pytest.mark.parametrize("sin", ["unquotes", "globs", "splits"])
 def test_a_backend_that_takes_a_path_for_a_url_a_pattern_or_words_fails(small: House, sin: str) -> None:
     assert small.tried(sin, select=(CASE,))[CASE].verdict is Verdict.FAIL

@@ -10,7 +10,7 @@ import pytest
 from conformance.codec.scalar import IllTyped
 from conformance.contract.types import ListOf, MapOf, Scalar, Value
 from conformance.vectors import compact
-from conformance.vectors.compact import BadRecipe, expanded, holds_recipe, is_recipe, recipe
+from conformance.vectors.compact import LONGEST_TEXT, BadRecipe, expanded, holds_recipe, is_recipe, recipe, with_recipes
 from conformance.vectors.draft import to_wire
 from conformance.vectors.filecodec import encode_file
 from conformance.vectors.jsontext import digest_of
@@ -154,3 +154,28 @@ def test_a_digest_that_an_earlier_command_took_is_not_taken_again(
     assert len(taken) == 1
     with pytest.raises(BadRecipe, match="another digest"):
         expanded({"generated": {**made["generated"], "sha256": "0" * 64}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["t" * (LONGEST_TEXT + 1), "00" * LONGEST_TEXT, "83" + "74" * LONGEST_TEXT + "5820ff", "é" * LONGEST_TEXT + "\nx"],
+    ids=["letters", "bytes", "bytes between others", "letters with an end"],
+)
+def test_a_long_text_of_one_letter_or_byte_becomes_a_short_recipe_of_itself(text: str) -> None:
+    value = {"header": [{"text": text}, {"int": "1"}], "kept": "abc"}
+    short = with_recipes(value)
+    assert is_recipe(short["header"][0]["text"])
+    assert len(str(short)) < 400
+    assert expanded(short) == value
+    assert with_recipes(short) == short
+
+
+def test_other_texts_stay() -> None:
+    noise = "".join(f"{number:04x}" for number in range(LONGEST_TEXT))
+    value = {"short": "t" * LONGEST_TEXT, "noise": noise, "numbers": [1, 2], "flag": True}
+    assert with_recipes(value) == value
+
+
+def test_the_recipes_of_one_generator_are_expanded_by_themselves() -> None:
+    value = {"a": recipe("text", 2, of="ab"), "b": [recipe("list", 2, of="x")]}
+    assert expanded(value, "text") == {"a": "abab", "b": value["b"]}

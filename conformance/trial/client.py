@@ -113,7 +113,7 @@ class Client:
         return self._driver.request(method, params)
 
     def run(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
-        """Run one conversation; `alone` if it restarts the process."""
+        """Run one conversation; `alone` if it has its processes to itself."""
         (finished,) = self._driver.run([Conversation("talk", start, alone)], lasting=True)
         return self._answer(finished)
 

@@ -132,7 +132,7 @@ def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
 
 
 def with_recipes(value: Any) -> Any:
-    """A wire value of inputs with a recipe for every long text that is mainly one letter or byte."""
+    """A wire value of inputs with a recipe for every long text in which one letter or byte is repeated 8,192 times."""
     match value:
         case str() if len(value) > LONGEST_TEXT and (run := _RUN.search(value)) is not None:
             ends = {"first": value[: run.start()], "last": value[run.end() :]}

@@ -113,7 +113,7 @@ class ConversationContext:
         return None
 
     def settle(self) -> None:
-        """Wait for the file steps that are to be done later; raises StepRefused."""
+        """Wait until every late file step is done; raises StepRefused if one cannot be done."""
         while self._later:
             self._later.pop().settle()
 

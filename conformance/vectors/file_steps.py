@@ -110,7 +110,7 @@ ACTIONS: Final = (*_ACTIONS, "damage")
 
 
 class Later:
-    """A file step that a thread does so many milliseconds from now."""
+    """A file step that a thread does after some milliseconds, while the backend answers a call."""
 
     def __init__(self, milliseconds: int, act: Callable[[], None]) -> None:
         self._act = act

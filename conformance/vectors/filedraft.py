@@ -134,7 +134,7 @@ class FileDraft:
             case "truncate":
                 return {"path": self.path(body, "path"), "size": self.number(body, "size")}
             case "rename":
-                later = {"after_ms": self.number(body, "after_ms", 1, 10_000)} if "after_ms" in body else {}
+                later = {"after_ms": body["after_ms"]} if "after_ms" in body else {}
                 return {"from": self.path(body, "from"), "to": self.path(body, "to"), **later}
             case "link":
                 symbolic = body.get("symbolic", False)

@@ -228,7 +228,7 @@ class Expansion:
 
 
 def _frozen_form(step: QuestionCall | HarnessStep) -> QuestionCall | HarnessStep:
-    """A step as vectors have it: its long texts are recipes."""
+    """A step as the vector file has it, with recipes for long texts."""
     match step:
         case QuestionCall():
             return replace(step, inputs=with_recipes(step.inputs))

@@ -19,7 +19,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.compact import MARK, expanded, holds_recipe, is_recipe
+from conformance.vectors.compact import expanded, holds_recipe
 from conformance.vectors.leaf import contains_value, is_reference
 from conformance.vectors.place import Place, first_of_each, float_text, places
 
@@ -156,7 +156,7 @@ def _in_turns(groups: Iterable[Mapping[str, Native]]) -> Iterator[Native]:
 def _whole_calls(case: Case) -> Iterator[CallStep]:
     """The calls of a case whose inputs are written in it, not taken from an earlier answer or made by a recipe.
 
-    A recipe that begins with a text of its own made a long text short; what it makes is written in the contract.
+    Long texts count as written: the vectors alone have a recipe in their place.
     """
     earlier: set[str] = set()
 
@@ -165,8 +165,7 @@ def _whole_calls(case: Case) -> Iterator[CallStep]:
 
     for step in case.steps:
         if isinstance(step, CallStep):
-            written = contains_value(step.inputs, lambda part: is_recipe(part) and "first" in part[MARK])
-            call = replace(step, inputs=expanded(step.inputs, "text")) if written else step
+            call = replace(step, inputs=expanded(step.inputs, "text"))
             if not contains_value(call.inputs, refers) and not holds_recipe(call.inputs):
                 yield call
             earlier.add(step.name)

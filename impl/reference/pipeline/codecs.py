@@ -151,7 +151,7 @@ def _tensors(members: dict[str, bytes]) -> dict[str, Tensor]:
 
 
 def _json(text: bytes) -> object:
-    """Read a JSON text (ruling QA38); an integer keeps so many digits that it is too large as well."""
+    """Read a JSON text (ruling QA38); of a longer integer 4,096 digits are read, which is too large for every key."""
     try:
         item = json.loads(
             text.decode("utf-8"), parse_int=lambda digits: int(digits[:_DIGITS]), parse_constant=_no_number
@@ -168,6 +168,7 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _require_levels(item: object, around: int = 0) -> None:
+    """Refuse an item inside more than 64 containers."""
     if around > MAX_DEPTH:
         raise ValueError(f"more than {MAX_DEPTH} levels")
     inside = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
