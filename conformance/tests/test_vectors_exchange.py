@@ -17,8 +17,16 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.case import FileStep, QuestionCall, RestartStep, TreeStep
-from conformance.vectors.exchange import Exchange, answered, exchanges, may_share, resolve, runs_alone
+from conformance.vectors.case import CallStep, ExpectedResult, FileStep, QuestionCall, RestartStep, TreeStep
+from conformance.vectors.exchange import (
+    ConversationContext,
+    Exchange,
+    answered,
+    exchanges,
+    may_share,
+    resolve,
+    runs_alone,
+)
 
 STEPS = (
     QuestionCall("a", OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 1}),
@@ -79,6 +87,18 @@ def test_a_late_file_step_that_cannot_be_done_ends_the_conversation(codebook: Co
     transcript = finding(exchanges(steps, codebook, DIALECTS["json"]), None, [ANSWER])
     assert len(transcript.exchanges) == 1
     assert "'x'" in transcript.fault
+
+
+def test_a_replay_goes_on_when_a_late_step_is_done(codebook: Codebook) -> None:
+    from conformance.cli.replay import _take
+
+    with ConversationContext(codebook, DIALECTS["json"]) as stage:
+        stage.take(FileStep("put", {"root": "a", "path": "x", "text": ""}))
+        stage.take(LATE)
+        talk = _take(stage, CallStep("a", OPERATOR, STEPS[0].inputs, ExpectedResult({})))
+        next(talk)
+        assert finding(talk, [ANSWER]).step == "a"
+        assert (stage.roots.path("a") / "y").exists()
 
 
 def test_a_case_with_a_restart_or_a_late_file_step_needs_its_own_process(codebook: Codebook) -> None:
