@@ -67,7 +67,7 @@ def mutant_copy(suite: Suite, id_: str) -> Path:
 
 def drop_copy(suite: Suite, id_: str) -> None:
     """Remove the copy of a mutant, if there is one: hundreds of them would fill a disk."""
-    if suite.mutants.folder:
+    if suite.mutants.copies:
         shutil.rmtree(_place(suite, id_), ignore_errors=True)
 
 
@@ -113,11 +113,11 @@ def patched_files(library: Library) -> list[str]:
 
 
 def unusable_mutants(library: Library) -> dict[str, str]:
-    """The mutants whose patches do not apply to the folder of the reference, each with the reason."""
-    found = {}
-    for id_, mutant in library.mutants.items() if library.suite.mutants.folder else ():
+    """The mutants whose patches do not apply to the folder of the reference, each with the reason; none without it."""
+    folder, found = library.suite.root / library.suite.mutants.folder, {}
+    for id_, mutant in library.mutants.items() if library.suite.mutants.folder and folder.is_dir() else ():
         try:
-            patched(mutant, library.suite.root / library.suite.mutants.folder)
+            patched(mutant, folder)
         except UnusableMutant as error:
             found[id_] = str(error)
         except OSError as error:

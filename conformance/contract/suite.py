@@ -16,10 +16,11 @@ MUTANT: Final = "mutant:"  # the start of a mutant's backend string
 
 @dataclass(frozen=True, slots=True)
 class MutantLauncher:
-    """How a mutant of the reference starts: by a command of the suite, or from a patched copy of a folder.
+    """How a mutant of the reference starts: by a command of the suite, or from a patched copy of `folder`.
 
     `{id}` in `command` is the mutant; `{file}` in `traced` is the file that gets the functions that a request runs.
-    `build` is a command that runs in the copy first. It may take `seconds`, and so may each answer of a mutant.
+    A command patches the files of `folder` itself, if lint is told where they are. `build` is a command that runs in
+    the copy first. It may take `seconds`, and so may each answer of a mutant.
     """
 
     command: str = ""
@@ -27,6 +28,11 @@ class MutantLauncher:
     build: str = ""
     seconds: float = 30.0
     traced: str = ""
+
+    @property
+    def copies(self) -> bool:
+        """Whether a mutant starts in a patched copy."""
+        return bool(self.folder) and not self.command
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,9 @@ class _Reading:
                 self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", hint)
             elif name != "suite" and kind in ("path", "paths"):
                 places = [value] if kind == "path" else value
-                inside = [self._contained(name, key, place, needed=key == "folder") for place in places]
+                # An installed suite whose command patches the files has their folder elsewhere.
+                needed = key == "folder" and "command" not in self.body[name]
+                inside = [self._contained(name, key, place, needed) for place in places]
                 if all(inside):
                     found[key] = value
             else:
@@ -236,8 +238,8 @@ class _Reading:
                 shlex.split(getattr(suite.mutants, key))
             except ValueError as error:
                 self._add("mutants", key, f"the command cannot be split: {error}", "close every quote")
-        if suite.mutants.command and suite.mutants.folder:
-            self._add("mutants", "folder", "both a command and a folder are given", "remove one of them")
+        if suite.mutants.command and suite.mutants.build:
+            self._add("mutants", "build", "nothing is copied, so nothing is built", "remove `build` or `command`")
 
     def _contained(self, table: str, key: str, value: str, needed: bool = False) -> bool:
         """Whether a path stays inside the suite; adds a problem if it does not, or if a `needed` path is missing."""

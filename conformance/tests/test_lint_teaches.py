@@ -195,10 +195,13 @@ def test_a_file_that_nothing_reads_is_found(
     assert said in found
 
 
+@pytest.mark.parametrize("launcher", ["[mutants]", '[mutants]\ncommand = "python patch_and_serve.py {id}"'])
 def test_a_patch_that_an_edit_of_the_reference_breaks_is_found_where_lint_was_clean_before(
-    new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    launcher: str, new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = shutil.copytree(new_suite, tmp_path / "new")
+    settings = folder / "tally.toml"
+    settings.write_text(settings.read_text("utf-8").replace("[mutants]", launcher), "utf-8")
     assert status_of(["lint", "--suite", str(folder)]) == 0
     reference = folder / "reference" / "operators.py"
     reference.write_text(reference.read_text("utf-8").replace("if not low <= high:", "if low > high:"), "utf-8")

@@ -99,6 +99,11 @@ def test_a_suite_that_does_not_speak_of_second_derivations_has_not_renounced_the
         ("jobs = 2", "timeout = -1", "tally.toml:17:1: C018 timeout is -1, not a number above 0"),
         ('folder = "code"', 'folder = "code"\nseconds = nan', "C018 seconds is nan, not a number above 0"),
         ('folder = "code"', 'folder = "code"\nbuild = "make \'x"', "C018 the command cannot be split: No closing quot"),
+        (
+            'folder = "code"',
+            'folder = "code"\nbuild = "make"\ncommand = "serve {id}"',
+            "tally.toml:15:1: C018 nothing is copied, so nothing is built",
+        ),
         ("mine = ", '"my own" = ', "C018 'my own' cannot name a backend"),
         ('name = "text"', 'name = "text"\nlaws = ["a/b"]', "tally.toml:3:1: C018 'a/b' is no module"),
     ],

@@ -73,7 +73,7 @@ def reach_of(backend: str, codebook: Codebook) -> MutantScope:
         return MutantScope()
     process.kill()
     sources = hello.sources
-    if not sources and codebook.suite.mutants.folder:
+    if not sources and codebook.suite.mutants.copies:
         sources = copy_digest(codebook.suite, backend.removeprefix(MUTANT))
     return MutantScope(hello.changed, sources[:SOURCES], hello.functions)
 

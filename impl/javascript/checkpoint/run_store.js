@@ -88,7 +88,7 @@ const MAX_RECORD_BYTES = 2 ** 16;
 const MAX_OBJECT_BYTES = 2 ** 31 - 1;
 const MAX_POINTER_BYTES = 2 ** 16;
 const RECORD_NAME = /^[0-9]{20}\.rec$/;
-const TEMPORARY_NAME = /^\.([0-9a-f]{64}|[0-9]{20}\.rec|COMMITTED)\.tmp$/;
+const TEMPORARY_NAMES = new Map([["objects", /^\.[0-9a-f]{64}\.tmp$/], ["wal", /^\.[0-9]{20}\.rec\.tmp$/], [".", /^\.COMMITTED\.tmp$/]]);
 
 const objectPath = (hash) => `objects/${Buffer.from(hash).toString("hex")}`;
 export const recordPath = (sequence) => `wal/${String(sequence).padStart(20, "0")}.rec`;
@@ -177,9 +177,9 @@ export class RunStore {
 
   /** Removes the temporary files that a crash left; a directory is never one of them. */
   removeTemporaries() {
-    for (const folder of ["objects", "wal", "."]) {
+    for (const [folder, form] of TEMPORARY_NAMES) {
       if (this.kind(folder) !== "directory") continue;
-      const names = readdirSync(this.at(folder)).filter((name) => TEMPORARY_NAME.test(name));
+      const names = readdirSync(this.at(folder)).filter((name) => form.test(name));
       const leftovers = names.map((name) => join(this.at(folder), name)).filter((path) => kindAt(path) !== "directory");
       for (const path of leftovers) unlinkSync(path);
       if (leftovers.length > 0) syncDirectory(this.at(folder));

@@ -146,6 +146,12 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+def remove_file(path: Path) -> None:
+    """Remove a name, if it exists and is not that of a folder."""
+    if not is_folder(path):
+        remove(path)
+
+
 def remove_leftover(path: Path) -> bool:
     """Remove what an interrupted attempt left under a temporary name, and tell whether there was anything.
 

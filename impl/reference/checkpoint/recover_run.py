@@ -125,7 +125,7 @@ def _take_back(root: Path) -> None:
 
 
 def _remove_temporaries(root: Path) -> None:
-    disk.remove(root / run_store.TEMPORARY_POINTER)
+    disk.remove_file(root / run_store.TEMPORARY_POINTER)
     wal.remove_temporaries(root)
     run_store.remove_temporaries(root)
 

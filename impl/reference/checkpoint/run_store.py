@@ -81,7 +81,7 @@ def _remove_matching(folder: Path, form: re.Pattern[str]) -> None:
         return
     for name in sorted(disk.names(folder)):
         if form.fullmatch(name):
-            disk.remove(folder / name)
+            disk.remove_file(folder / name)
 
 
 NAME: Final = "COMMITTED"

@@ -207,7 +207,7 @@ def remove_temporaries(root: Path) -> None:
         return
     for name in disk.names(folder):
         if TEMPORARY_NAME.fullmatch(name):
-            disk.remove(folder / name)
+            disk.remove_file(folder / name)
 
 
 def is_over(records: Sequence[WalRecord]) -> bool:
