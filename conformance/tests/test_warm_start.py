@@ -20,7 +20,7 @@ from conformance.contract.suite import Suite
 from conformance.lint.catalogue import lint, rule_with
 from conformance.tests import small_house
 from conformance.tests.counter_spec import write as write_counter
-from conformance.tests.small_spec import CONTRACT, NAME, write_spec
+from conformance.tests.small_spec import CONTRACT, NAME, suite_at, write_spec
 from conformance.tests.test_cli_house import edit
 from conformance.vectors import corpus as corpus_module
 from conformance.vectors.case import Case
@@ -242,7 +242,7 @@ def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch:
 @pytest.mark.usefixtures("one_rule")
 def test_a_run_after_a_clean_lint_runs_no_rule(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def required() -> None:
-        suite = Suite(built)
+        suite = suite_at(built)
         require_clean_contracts(library_module.load_library(suite), corpus_module.load_corpus(suite))
 
     (built / "reports").mkdir()  # lint reads the kill matrix, a run does not
