@@ -164,8 +164,8 @@ class _Reading:
                 self._add(name, key, f"{key} is {value!r:.60}, not {_WORDS.get(kind, kind)}", hint)
             elif name != "suite" and kind in ("path", "paths"):
                 places = [value] if kind == "path" else value
-                # An installed suite whose command patches the files has their folder elsewhere.
-                needed = key == "folder" and "command" not in self.body[name]
+                # The installed copy of the bundled suite has the reference elsewhere; its command finds it there.
+                needed = key == "folder" and self.root != _INSTALLED
                 inside = [self._contained(name, key, place, needed) for place in places]
                 if all(inside):
                     found[key] = value
@@ -303,6 +303,7 @@ def _hint(word: str, known: Mapping[str, Any]) -> str:
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _CHECKOUT: Final = _PACKAGE.parent
+_INSTALLED: Final = _PACKAGE / "_data"  # the bundled suite in an installation
 
 
 @lru_cache(1)
@@ -310,7 +311,7 @@ def bundled_suite() -> Suite:
     """The suite that belongs to this installation: a checkout wins over packaged data (DESIGN 3)."""
     if (_CHECKOUT / "spec" / "contracts.lock").is_file() and (_CHECKOUT / "conformance").is_dir():
         return read_suite(_CHECKOUT)
-    return read_suite(_PACKAGE / "_data")
+    return read_suite(_INSTALLED)
 
 
 def find_suite(named: str, here: Path) -> Suite:

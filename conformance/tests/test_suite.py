@@ -86,6 +86,7 @@ def test_a_suite_that_does_not_speak_of_second_derivations_has_not_renounced_the
         ('"contracts"', '"/etc"', "tally.toml:3:1: C018 '/etc' leaves the suite"),
         ('"known.json"', '"../known.json"', "tally.toml:19:1: C018 '../known.json' leaves the suite"),
         ('folder = "code"', 'folder = "cod"', "tally.toml:14:1: C018 there is no folder 'cod'"),
+        ('folder = "code"', 'folder = "cod"\ncommand = "serve {id}"', "tally.toml:14:1: C018 there is no folder 'cod'"),
         ('folder = "code"', 'command = "serve"', "tally.toml:14:1: C018 the command does not say where"),
         ('reference = "mine"', 'reference = "mime"', "tally.toml:10:1: C018 there is no backend 'mime'"),
         ('reference = "mine"\n', "", "tally.toml:9:1: C018 no backend is the reference"),

@@ -88,7 +88,11 @@ const MAX_RECORD_BYTES = 2 ** 16;
 const MAX_OBJECT_BYTES = 2 ** 31 - 1;
 const MAX_POINTER_BYTES = 2 ** 16;
 const RECORD_NAME = /^[0-9]{20}\.rec$/;
-const TEMPORARY_NAMES = new Map([["objects", /^\.[0-9a-f]{64}\.tmp$/], ["wal", /^\.[0-9]{20}\.rec\.tmp$/], [".", /^\.COMMITTED\.tmp$/]]);
+const TEMPORARY_NAMES = new Map([
+  ["objects", /^\.[0-9a-f]{64}\.tmp$/],
+  ["wal", /^\.[0-9]{20}\.rec\.tmp$/],
+  [".", /^\.COMMITTED\.tmp$/],
+]);
 
 const objectPath = (hash) => `objects/${Buffer.from(hash).toString("hex")}`;
 export const recordPath = (sequence) => `wal/${String(sequence).padStart(20, "0")}.rec`;
