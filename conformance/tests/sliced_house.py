@@ -12,7 +12,7 @@ import yaml
 
 from conformance.contract.library import load_library
 from conformance.contract.suite_file import read_suite
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import SHIPPED, copy_settings
 from conformance.vectors.build import build
 
 OPERATORS: Final = {"data": "UML_OS.Data.SeededBlockPermute_v1", "stream": "Stream.FiringCounts"}
@@ -23,7 +23,7 @@ LONG: Final = {"representation", "size", "long-orders", "every-size-to-256", "or
 
 def cut_out(root: Path) -> None:
     """The contracts, what they name of requirements and rulings, no mutants, and the vectors."""
-    shutil.copy(SHIPPED.file, root / SHIPPED.file.name)
+    copy_settings(SHIPPED.root, root)
     shutil.copytree(SHIPPED.spec / "schema", root / "spec" / "schema")
     for name in ("errors.yaml", "types.yaml"):
         shutil.copy(SHIPPED.spec / name, root / "spec" / name)

@@ -16,7 +16,7 @@ from conformance.contract.reader import written_page
 from conformance.contract.source import read
 from conformance.contract.suite_file import read_suite
 from conformance.report.record import encode_record, record_of
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import SHIPPED, copy_settings
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.kill_matrix import matrix_text
 from conformance.trial.mutants import measure_matrix
@@ -34,7 +34,7 @@ BAD = "mutant:philox-nine-rounds"
 def furnish(root: Path) -> None:
     """One operator, three mutants, no requirements; its vectors are not built yet."""
     shipped = SHIPPED
-    shutil.copy(shipped.file, root / shipped.file.name)
+    copy_settings(shipped.root, root)
     spec = root / "spec"
     (spec / "data").mkdir(parents=True)
     shutil.copytree(shipped.spec / "schema", spec / "schema")

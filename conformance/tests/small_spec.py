@@ -29,6 +29,12 @@ def new_folder() -> Path:
     return Path(mkdtemp(dir=_folder().name))
 
 
+def copy_settings(suite: Path, to: Path) -> None:
+    """The `tally.toml` of a suite for a copy of it, which has no folder of the reference for mutants to name."""
+    name, folder = SHIPPED.file.name, f'folder = "{SHIPPED.mutants.folder}"\n'
+    (to / name).write_text((suite / name).read_text("utf-8").replace(folder, ""), "utf-8")
+
+
 def suite_at(root: Path) -> Suite:
     """The suite in a folder; one without a file of its own is like the shipped one."""
     return read_suite(root) if (root / SHIPPED.file.name).exists() else replace(SHIPPED, root=root)

@@ -13,6 +13,7 @@ from conformance.contract.library import Library, load_library
 from conformance.contract.suite_file import read_suite
 from conformance.tests import small_house
 from conformance.tests.shipped import shipped_library
+from conformance.tests.small_spec import copy_settings
 from conformance.tests.test_cli_house import edit
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
@@ -33,7 +34,7 @@ def again(root: Path, at: Path) -> tuple[Library, Corpus]:
     for name in ("spec", "vectors", "checks"):
         if (root / name).is_dir():
             shutil.copytree(root / name, at / name)
-    shutil.copy(root / "tally.toml", at)
+    copy_settings(root, at)
     suite = read_suite(at)
     return load_library(suite), load_corpus(suite)
 
