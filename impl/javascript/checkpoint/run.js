@@ -3,7 +3,17 @@ import { Pairs } from "../cbor.js";
 import { bytes, bytes32, optional, string, struct, uint64 } from "../wire.js";
 import { isFolder } from "./durable.js";
 import { FAILURE, Findings, failureOf } from "./reasons.js";
-import { COMMITTED, RunStore, SIGNED_LENGTH, nextRecord, planCommit, recordPath, verifyPointer } from "./run_store.js";
+import {
+  COMMITTED,
+  RunStore,
+  SIGNED_LENGTH,
+  nextRecord,
+  planCommit,
+  recordPath,
+  temporaryPath,
+  verifyPointer,
+  writtenPaths,
+} from "./run_store.js";
 import { IS_OF_TYPE } from "./subject.js";
 import { readLog, stepOf } from "./wal.js";
 
@@ -19,7 +29,7 @@ function judgeId(name, text, findings) {
 }
 
 /** Adds everything for which the run may not be committed in this place; an interrupted commit is recovered first. */
-function judge(store, findings) {
+function judge(store, plan, findings) {
   const misplaced = store.misplaced();
   if (misplaced !== undefined) {
     findings.add(misplaced, "BAD_PATH");
@@ -27,6 +37,7 @@ function judge(store, findings) {
   }
   if (store.kind(COMMITTED) !== undefined) findings.add(COMMITTED, "TARGET_EXISTS");
   if (store.recordCount() > 0) findings.add("wal", "TARGET_EXISTS");
+  for (const path of store.folders(writtenPaths(plan))) findings.add(path, "BAD_PATH");
 }
 
 /** Writes the commit; each step is durable before the next begins (seed 002 §II.J; ruling CA26). */
@@ -52,7 +63,7 @@ function runCommit(inputs) {
   findings.refuse(COMMIT, step);
   const store = new RunStore(inputs.root);
   const plan = planCommit(inputs);
-  judge(store, findings);
+  judge(store, plan, findings);
   findings.refuse(COMMIT, step);
   commit(store, plan, step);
   const { tenant_id, run_id, t, replay_token } = inputs;
@@ -107,10 +118,18 @@ const rolledBack = ({ t, replay_token }) => ({
   failure: { t, failure_code: "CONTRACT_VIOLATION", failure_operator: RECOVER, replay_token, reason: "MISSING_COMPONENT" },
 });
 
+/** Refuses, before anything changes, a folder where the next record is to be written (ruling CA31). */
+function requirePlace(store, log) {
+  const findings = new Findings();
+  for (const path of store.folders([temporaryPath(recordPath(log.length))])) findings.add(path, "BAD_PATH");
+  findings.refuse(RECOVER, stepOf(log));
+}
+
 /** The pointer goes first: from then on a crash leads here again. ROLLBACK comes after records that are durable. */
 function rollBack(store, log) {
-  store.removePointer();
   const isOpen = log.at(-1).record_type !== "ROLLBACK";
+  if (isOpen) requirePlace(store, log);
+  store.removePointer();
   if (isOpen) {
     store.settle();
     store.appendRecord(log.length, nextRecord(log[0], log, "ROLLBACK", {}).framed);
@@ -120,6 +139,7 @@ function rollBack(store, log) {
 
 /** A valid pointer is a commit: FINALIZE is appended, byte for byte what the commit would have written (CA28). */
 function rollForward(store, log, final) {
+  if (log.length === SIGNED_LENGTH) requirePlace(store, log);
   store.settle();
   store.appendRecord(SIGNED_LENGTH, final.framed);
   return { state: "committed" };

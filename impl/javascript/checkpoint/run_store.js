@@ -97,6 +97,19 @@ const TEMPORARY_NAMES = new Map([
 const objectPath = (hash) => `objects/${Buffer.from(hash).toString("hex")}`;
 export const recordPath = (sequence) => `wal/${String(sequence).padStart(20, "0")}.rec`;
 
+/** The path under which a file of a run is written, before it has its own. */
+export function temporaryPath(path) {
+  const parts = path.split("/");
+  return [...parts.slice(0, -1), temporaryName(parts.at(-1))].join("/");
+}
+
+/** Every path under which the commit of a plan writes a file. */
+export function writtenPaths({ contents, certificate, records }) {
+  const objects = [...contents, certificate].map((content) => objectPath(sha256(content)));
+  const finals = [...objects, ...records.map((_, sequence) => recordPath(sequence)), COMMITTED];
+  return [...objects, ...finals.map(temporaryPath)];
+}
+
 /** One run's directory. */
 export class RunStore {
   constructor(root) {
@@ -118,6 +131,11 @@ export class RunStore {
     return ["objects", "wal"].find((path) => isWrong(path, "directory"));
   }
 
+  /** Of the paths where a file is to be written, each where a folder is (ruling CA31). */
+  folders(paths) {
+    return paths.filter((path) => this.kind(path) === "directory");
+  }
+
   makeFolders() {
     ensureDirectory(this.at("objects"));
     ensureDirectory(this.at("wal"));
@@ -133,7 +151,7 @@ export class RunStore {
   /** Writes an object, durably, also where there is one of its name: that one may be torn. */
   writeObject(content) {
     const path = objectPath(sha256(content));
-    publish(this.at(path), this.#temporary(path), content);
+    publish(this.at(path), this.at(temporaryPath(path)), content);
   }
 
   readRecord(sequence) {
@@ -151,7 +169,7 @@ export class RunStore {
   appendRecord(sequence, framed) {
     const path = recordPath(sequence);
     if (this.kind(path) === undefined) {
-      publish(this.at(path), this.#temporary(path), framed);
+      publish(this.at(path), this.at(temporaryPath(path)), framed);
     } else {
       syncFile(this.at(path));
       syncDirectory(this.at("wal"));
@@ -164,7 +182,7 @@ export class RunStore {
 
   /** Creates the pointer, durably, by a link; false where there is one (ruling CA26). */
   createPointer(content) {
-    return publishOnce(this.at(COMMITTED), this.#temporary(COMMITTED), content);
+    return publishOnce(this.at(COMMITTED), this.at(temporaryPath(COMMITTED)), content);
   }
 
   removePointer() {
@@ -188,11 +206,6 @@ export class RunStore {
       for (const path of leftovers) unlinkSync(path);
       if (leftovers.length > 0) syncDirectory(this.at(folder));
     }
-  }
-
-  #temporary(path) {
-    const parts = path.split("/");
-    return this.at([...parts.slice(0, -1), temporaryName(parts.at(-1))].join("/"));
   }
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from impl.reference.checkpoint import disk, run_store, wal
-from impl.reference.checkpoint.disk import root_faults, usable
+from impl.reference.checkpoint.disk import folder_faults, root_faults, usable
 from impl.reference.checkpoint.fields import Fault, is_string, refuse, refuse_any
 from impl.reference.checkpoint.manifest import shard_of
 from impl.reference.checkpoint.report import SUCCESS
@@ -67,8 +67,8 @@ def commit_run(
     """Commit a run in a root that holds none: log, objects, certificate, pointer, log, each durable before the next.
 
     The three hashes of the certificate are computed from the objects. A root with a pointer or a record is
-    TARGET_EXISTS: an interrupted commit is recovered first (seed 002 §II.J; requirements C35, C36, C40, C57; rulings
-    CA26, CA28, CA36, CA42). An error of the disk stops the operator and deletes nothing.
+    TARGET_EXISTS: an interrupted commit is recovered first. A folder where a file is to be written is BAD_PATH (seed
+    002 §II.J; requirements C35, C36, C40, C57; rulings CA26, CA28, CA31, CA36, CA42). An error of the disk stops the operator and deletes nothing.
     """
     step: dict[str, object] = {"t": t, "replay_token": replay_token}
     faults = [*root_faults(root), *_id_faults("tenant_id", tenant_id), *_id_faults("run_id", run_id)]
@@ -83,7 +83,8 @@ def commit_run(
     certificate = encode_run_certificate(run, signing_key)
     with usable(OPERATOR, step):
         refuse_any(OPERATOR, run_faults(Path(root)), step)
-        refuse_any(OPERATOR, _target_faults(Path(root)), step)
+        written = [object_hash_of(content) for content in (trace, checkpoint, lineage, certificate)]
+        refuse_any(OPERATOR, [*_target_faults(Path(root)), *folder_faults(Path(root), _paths(written))], step)
         certificate_hash, wal_terminal_hash = _commit(Path(root), run, step, [trace, checkpoint, lineage], certificate)
     record = RunCommitRecord(tenant_id, run_id, t, replay_token, SUCCESS, **bound_hashes(run))
     return CommittedRun(certificate_hash, wal_terminal_hash, record)
@@ -101,6 +102,14 @@ def _target_faults(root: Path) -> Iterator[Fault]:
         yield Fault(run_store.NAME, "TARGET_EXISTS")
     if wal.is_started(root):
         yield Fault(wal.FOLDER, "TARGET_EXISTS")
+
+
+def _paths(written: list[bytes]) -> Iterator[str]:
+    """Yield every path under which a commit of these objects writes a file."""
+    yield run_store.TEMPORARY_POINTER
+    yield from map(run_store.object_path, written)
+    yield from map(run_store.temporary_object_path, written)
+    yield from map(wal.temporary_path, range(len(wal.SEQUENCE)))
 
 
 def _commit(

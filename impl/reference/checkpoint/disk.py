@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -301,6 +301,13 @@ def root_faults(root: str) -> Iterator[Fault]:
     """Yield a fault where the root is not the absolute path of a folder."""
     if not is_root(root):
         yield Fault("root", "BAD_PATH")
+
+
+def folder_faults(root: Path, paths: Iterable[str]) -> Iterator[Fault]:
+    """Yield a fault for each path below a root where a file is to be written and a folder is (ruling CA31)."""
+    for path in paths:
+        if is_folder(root / path):
+            yield Fault(path, "BAD_PATH")
 
 
 def name_faults(name: str) -> Iterator[Fault]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from impl.reference.checkpoint import disk, run_store, wal
-from impl.reference.checkpoint.disk import root_faults, usable
+from impl.reference.checkpoint.disk import folder_faults, root_faults, usable
 from impl.reference.checkpoint.fields import Fault, first_fault, is_bytes32, is_uint64, refuse, refuse_any
 from impl.reference.checkpoint.report import (
     MAX_CERTIFICATE_BYTES,
@@ -50,7 +50,6 @@ class RecoveredRun:
 
 
 
-
 def recover_run(*, root: str, public_key: bytes32) -> RecoveredRun:
     """Finish a commit whose pointer is valid, take back every other one, and say which.
 
@@ -82,6 +81,7 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
     faults = list(_commit_faults(root, records, public_key))
     if not faults:
         if last != "FINALIZE":
+            _require_place(root, records)
             # What a killed writer left may be seen before it is durable.
             disk.sync_folder(root)
             wal.append(root, _finalize(records))
@@ -89,6 +89,7 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
         return RecoveredRun("committed")
     if last == "FINALIZE" or first_fault(faults).reason == "SIGNATURE_INVALID":
         refuse(OPERATOR, faults, _step(records))
+    _require_place(root, records)
     # First the name by which the run is seen, then the word that it is over, then the rest.
     _withdraw(root / run_store.NAME)
     # The records that a killed writer left may not be durable: none of them may be lost after ROLLBACK is written.
@@ -96,6 +97,11 @@ def _recover(root: Path, public_key: bytes) -> RecoveredRun:
     wal.append(root, wal.next_record(records, _following(records, "ROLLBACK")))
     _take_back(root)
     return _rolled_back(records)
+
+
+def _require_place(root: Path, records: Sequence[WalRecord]) -> None:
+    """Refuse, before anything changes, a folder where the next record is to be written (ruling CA31)."""
+    refuse_any(OPERATOR, folder_faults(root, [wal.temporary_path(len(records))]), _step(records))
 
 
 def _step(records: Sequence[WalRecord]) -> dict[str, object]:

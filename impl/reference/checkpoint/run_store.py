@@ -30,6 +30,11 @@ def object_path(object_hash: bytes) -> str:
     return f"{FOLDER}/{object_hash.hex()}"
 
 
+def temporary_object_path(object_hash: bytes) -> str:
+    """Return the path under which an object is written, relative to the run's root."""
+    return f"{FOLDER}/.{object_hash.hex()}.tmp"
+
+
 def write_objects(root: Path, contents: Iterable[bytes]) -> None:
     """Write objects so that they and their names are durable."""
     for content in contents:
@@ -40,7 +45,7 @@ def write_objects(root: Path, contents: Iterable[bytes]) -> None:
 def _write_object(root: Path, content: bytes) -> None:
     object_hash = object_hash_of(content)
     final = root / object_path(object_hash)
-    temporary = final.with_name(f".{final.name}.tmp")
+    temporary = root / temporary_object_path(object_hash)
     disk.remove(temporary)
     with disk.new_file(temporary) as file:
         disk.write(file, content)

@@ -128,6 +128,11 @@ def record_name(wal_seq: int) -> str:
     return f"{wal_seq:020}.rec"
 
 
+def temporary_path(wal_seq: int) -> str:
+    """Return the path under which a record is written, relative to the run's root (ruling CA31)."""
+    return f"{FOLDER}/.{record_name(wal_seq)}.tmp"
+
+
 def next_record(records: Sequence[WalRecord], record: WalRecord) -> WalRecord:
     """Return a record chained to the last of a log."""
     prev_record_hash = record_hash_of(records[-1]) if records else NO_RECORD
@@ -139,13 +144,12 @@ def next_record(records: Sequence[WalRecord], record: WalRecord) -> WalRecord:
 def append(root: Path, record: WalRecord) -> None:
     """Write a record so that it is whole and durable before anything that follows it."""
     folder = root / FOLDER
-    name = record_name(record.wal_seq)
-    temporary = folder / f".{name}.tmp"
+    temporary = root / temporary_path(record.wal_seq)
     disk.remove(temporary)
     with disk.new_file(temporary) as file:
         disk.write(file, frame(record))
         disk.sync(file)
-    disk.rename(temporary, folder / name)
+    disk.rename(temporary, folder / record_name(record.wal_seq))
     disk.sync_folder(folder)
 
 
