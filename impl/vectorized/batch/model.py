@@ -188,8 +188,6 @@ def _finite(column: Column) -> bool:
         return True
     if not (np.isfinite(column.mean) and np.isfinite(column.deviation)):
         return False
-    if column.semantic_type not in ("numerical", "timestamp"):
-        return True
     found = np.isfinite(scores(column.values, column.mean, column.deviation)) & np.isfinite(column.values)
     return bool(np.all(found | column.is_null))
 
