@@ -67,8 +67,9 @@ def commit_run(
     """Commit a run in a root that holds none: log, objects, certificate, pointer, log, each durable before the next.
 
     The three hashes of the certificate are computed from the objects. A root with a pointer or a record is
-    TARGET_EXISTS: an interrupted commit is recovered first. A folder where a file is to be written is BAD_PATH (seed
-    002 §II.J; requirements C35, C36, C40, C57; rulings CA26, CA28, CA31, CA36, CA42). An error of the disk stops the operator and deletes nothing.
+    TARGET_EXISTS: an interrupted commit is recovered first. A folder where a file is to be written is BAD_PATH. An
+    error of the disk stops the operator and deletes nothing (seed 002 §II.J; requirements C35, C36, C40, C57; rulings
+    CA26, CA28, CA31, CA36, CA42).
     """
     step: dict[str, object] = {"t": t, "replay_token": replay_token}
     faults = [*root_faults(root), *_id_faults("tenant_id", tenant_id), *_id_faults("run_id", run_id)]
