@@ -81,7 +81,10 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
             for place, item in enumerate(values):
                 without = {"keys": keys[:place] + keys[place + 1 :], "values": values[:place] + values[place + 1 :]}
                 yield Change(item.lineno, f"without entry {place}", partial(vars(node).update, without))
-        case ast.comprehension(ifs=ifs):
+        case ast.For(iter=items):
+            yield from _of_fewer(node, items)
+        case ast.comprehension(iter=items, ifs=ifs):
+            yield from _of_fewer(node, items)
             for place, test in enumerate(ifs):
                 yield Change(test.lineno, "without the filter", partial(ifs.pop, place))
         case ast.Slice(lower=lower, upper=upper):
@@ -95,6 +98,13 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
         for place, statement in enumerate(block):
             if isinstance(statement, ast.Raise | ast.AugAssign | ast.Delete) or _is_call(statement):
                 yield Change(statement.lineno, "without the statement", partial(block.__setitem__, place, ast.Pass()))
+
+
+def _of_fewer(node: ast.AST, items: ast.expr) -> Iterator[Change]:
+    """A loop over the first item alone, over all but the last, and over all but the first."""
+    for said, part in (("the first item alone", "[:1]"), ("not the last item", "[:-1]"), ("not the first item", "[1:]")):
+        fewer = ast.parse(f"list({ast.unparse(items)}){part}", mode="eval").body
+        yield Change(items.lineno, said, partial(setattr, node, "iter", fewer))
 
 
 def _name(op: ast.AST) -> str:

@@ -22,6 +22,8 @@ def first(items: list[int], most: int = 3) -> int:
         raise ValueError(most + 1)
     kept = [one for one in items[1:most] if one != 2]
     kept.sort()
+    for one in kept:
+        most += one
     return max(kept, default=-1) if kept else {"none": 0, "one": 1}["none"]
 '''
 
@@ -48,6 +50,8 @@ def test_every_change_is_another_program(chore: ModuleType) -> None:
     assert count > 20
     assert any("{'none': 0}" in program for program in programs)
     assert any("if one < 2]" in program for program in programs)
+    assert any("for one in list(items[1:most])[:1] if" in program for program in programs)
+    assert any("for one in list(kept)[1:]:" in program for program in programs)
     assert all("list[int]" in program for program in programs)
     assert all("ValueError(most + 1)" in program for program in programs if "raise" in program)
 
