@@ -102,7 +102,7 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
 
 def _of_fewer(node: ast.AST, items: ast.expr) -> Iterator[Change]:
     """A loop over the first item alone, over all but the last, and over all but the first."""
-    for said, part in (("the first item alone", "[:1]"), ("not the last item", "[:-1]"), ("not the first item", "[1:]")):
+    for said, part in (("the first item alone", "[:1]"), ("not the last", "[:-1]"), ("not the first", "[1:]")):
         fewer = ast.parse(f"list({ast.unparse(items)}){part}", mode="eval").body
         yield Change(items.lineno, said, partial(setattr, node, "iter", fewer))
 
