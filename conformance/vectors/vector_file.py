@@ -1,4 +1,4 @@
-"""The vector files: a case as a JSON object, calls as differences from the first of their group, and the index."""
+"""The vector files: a case as a JSON object, calls as differences from others of their group, and the index."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from conformance.vectors.leaf import changed
 
 LIKE: Final = "like"
 _PARTS: Final = ("inputs", "expected")
-_SHORT: Final = 0.9  # of the call's length: a longer difference is harder to read than the call
+_SHORT: Final = 0.6  # of the call's length: a longer difference makes the call one that others can differ from
+_LAST: Final = 8  # whole calls that a call is compared with, beside the first; with 16 the files are as long
 JsonObject = dict[str, Any]
 
 
 class Models:
-    """The first whole call of every operator in each group of one file; cases are given in the file's order."""
+    """The whole calls of every operator in each group of one file; cases are given in the file's order."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str], tuple[str, JsonObject]] = {}  # by group and operator: its name and the call
+        self._whole: dict[tuple[str, str], list[tuple[str, JsonObject]]] = {}  # by group and operator: names and calls
         self._named: dict[str, Mapping[str, Any]] = {}
 
     def step_records(self, case: str, steps: Sequence[JsonObject]) -> list[JsonObject]:
-        """The records of a case's steps; a call like the group's first one is written as the difference from it."""
+        """The records of a case's steps; a call like a whole one of its group is written as the difference from it."""
         group, slug = _group_and_slug(case)
         return [self._short_record(group, slug, step) if "call" in step else step for step in steps]
 
@@ -61,21 +62,31 @@ class Models:
                 self._named.setdefault(f"{group}::{slug}::{step['step']}", step)
 
     def _short_record(self, group: str, slug: str, step: JsonObject) -> JsonObject:
-        if (group, step["call"]) not in self._first:
-            self._first[group, step["call"]] = (f"{slug}::{step['step']}", step)
+        known = self._whole.setdefault((group, step["call"]), [])
+        near = [*known[:1], *known[1:][-_LAST:]]
+        brief = min((_as_difference(step, *one) for one in near), key=_length, default=step)
+        if _length(brief) < _SHORT * _length(step):
+            return brief
+        known.append((f"{slug}::{step['step']}", step))
+        return step
+
+
+def _as_difference(step: JsonObject, name: str, model: JsonObject) -> JsonObject:
+    """A call as its difference from a whole one, or the call itself if its inputs are of another kind."""
+    parts: dict[str, Any] = {}
+    for part in _PARTS:
+        found = list(_changes(model[part], step[part], ()))
+        if all(path for path, _ in found):
+            parts[part] = [[list(path), value] for path, value in found]
+        elif part == "inputs":
             return step
-        name, model = self._first[group, step["call"]]
-        changes: dict[str, Any] = {}
-        for part in _PARTS:
-            found = list(_changes(model[part], step[part], ()))
-            if any(not path for path, _ in found):
-                if part == "inputs":
-                    return step
-                changes[part] = step[part]  # an answer of another kind is written whole
-                continue
-            changes[part] = [[list(path), value] for path, value in found]
-        brief = {"step": step["step"], "call": step["call"], LIKE: name, **changes}
-        return brief if len(json.dumps(brief)) < _SHORT * len(json.dumps(step)) else step
+        else:
+            parts[part] = step[part]  # an answer of another kind is written whole
+    return {"step": step["step"], "call": step["call"], LIKE: name, **parts}
+
+
+def _length(record: JsonObject) -> int:
+    return len(json.dumps(record))
 
 
 def _group_and_slug(case: str) -> tuple[str, str]:
