@@ -49,7 +49,6 @@ class RecoveredRun:
     failure: RunFailure | None = None
 
 
-
 def recover_run(*, root: str, public_key: bytes32) -> RecoveredRun:
     """Finish a commit whose pointer is valid, take back every other one, and say which.
 
