@@ -31,11 +31,11 @@ class Place:
 
 def session(name: str, how: str) -> Place:
     """`.ci/run` runs the session."""
-    return Place(".ci/run", (rf"^(together|session)( \w+)* {name}\b", INSTALLED, how))
+    return Place(".ci/run", (rf"^(both|session)( \w+)? {name}\b", INSTALLED, how))
 
 
 INSTALLED: Final = r"^python -m pip install -q -c \S+ nox -e "
-ALONE: Final = r'^ +conform( \| \w+)* \| torch\) python -m nox -s "\$1" ;;$'
+ALONE: Final = r'^ +conform \| backends \| torch\) python -m nox -s "\$1" ;;$'
 SHARED: Final = r'^ +\*\) python -m nox --no-venv -s "\$1" ;;$'
 PACKAGING: Final = "conformance/tests/test_packaging.py"
 WHEEL: Final = Place(PACKAGING, (r'return environment\(.*"wheel"\) / "venv", wheel\)$', r'installed / "bin" / "tally"'))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -26,9 +26,7 @@ from conformance.trial.challenge.challenge import drawn_runs, long_runs, takes_f
 from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
 from conformance.trial.client import Client, attempt, driver_of
-from conformance.trial.fuzz import Fuzzing, fuzzings_of, machine
-from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_draw import Pool
+from conformance.trial.fuzz import Fuzzing, fuzzings_of
 from conformance.trial.law import Tools, known_laws
 from conformance.vectors.case import Case
 from conformance.vectors.corpus import load_corpus
@@ -90,13 +88,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(challenge, "_CALLS", FEW)
     monkeypatch.setattr(challenge, "DEFAULT_EXAMPLES", FEW)
     monkeypatch.setattr(challenge, "_PROGRAMS", FEW // 3)
-    for name in ("degenerate", "emptied_programs", "rounds", "nothing_asked", "refused_later", "repeated"):
-        monkeypatch.setattr(machine, name, first_of(getattr(machine, name)))
-
-
-def first_of(listing: Callable[[Pool], Iterable[Program]]) -> Callable[[Pool], Iterable[Program]]:
-    """The first listed programs of a machine; a thousand take as long as all other operators."""
-    return lambda pool: islice(listing(pool), FEW)
 
 
 @pytest.mark.parametrize("operator", TRIED)
@@ -104,7 +95,7 @@ def test_a_table_of_all_public_answers_fails(operator: str, tmp_path: Path, righ
     """A small part of the challenge is enough.
 
     Of the usual fuzzing the drawn calls are written down; the listed ones are the same for every seed, and none of the
-    challenge. For three operators they are, of a machine the first of each listing.
+    challenge. For three operators all of it is.
     """
     book = str(tmp_path / "book")
     recorder, table = fake_command("table", book, sys.executable, "-P", "-c", SERVING), fake_command("table", book)

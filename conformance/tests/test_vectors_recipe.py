@@ -117,6 +117,17 @@ def test_calls_of_a_group_that_are_alike_are_written_as_their_difference() -> No
     assert writer.step_records("A::other::case-0", [steps[1]]) == [steps[1]]
 
 
+def test_a_call_is_written_as_its_difference_from_the_nearest_whole_one() -> None:
+    steps: list[dict[str, Any]] = [
+        {"step": f"s{k}", "call": "A", "inputs": {"a": k, "b": letter * 200}, "expected": {"result": {"c": letter}}}
+        for k, letter in enumerate("xyyx")
+    ]
+    written = Models().step_records("A::g::case", steps)
+    assert written[:2] == steps[:2]  # nothing in common
+    assert [one["like"] for one in written[2:]] == ["case::s1", "case::s0"]
+    assert Models().read("A::g::case", written) == steps
+
+
 def test_a_failure_beside_a_result_is_written_with_the_difference_of_its_inputs_alone() -> None:
     steps = [
         {"step": f"s{k}", "call": "A", "inputs": {"a": k, "b": "x" * 200}, "expected": expected}
