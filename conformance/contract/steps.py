@@ -234,14 +234,15 @@ def with_named_steps(source: Source) -> Source:
 
 def _named(steps: list[Any]) -> list[Any]:
     found: list[Any] = []
-    taken: set[Any] = set()
+    taken: set[str] = set()
     last: dict[str, int] = {}  # the last number that a name was given
     for step in steps:
         if isinstance(step, dict):
             name = step.get("step", _name_of(step["call"]) if isinstance(step.get("call"), str) else "")
             if isinstance(name, str) and name.endswith(NUMBERED):
                 step = {**step, "step": _numbered(name.removesuffix(NUMBERED), taken, last)}
-            taken.add(step.get("step"))
+            if isinstance(step.get("step"), str):
+                taken.add(step["step"])
         found.append(step)
     return found
 
@@ -252,7 +253,7 @@ def _name_of(call: str) -> str:
     return _WORD.sub("-", operation).lower() + NUMBERED
 
 
-def _numbered(name: str, taken: set[Any], last: dict[str, int]) -> str:
+def _numbered(name: str, taken: set[str], last: dict[str, int]) -> str:
     number = last.get(name, 0) + 1
     while (numbered := f"{name}-{number}" if number > 1 else name) in taken:
         number += 1

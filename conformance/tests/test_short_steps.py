@@ -47,6 +47,11 @@ def test_calls_of_one_name_are_numbered_from_the_second_and_skip_names_that_are_
     assert [step.get("step") for step in steps] == ["read", "read-2", None, "read-3", "batch", "batch-2"]
 
 
+def test_a_step_whose_name_is_no_text_is_left_to_the_schema() -> None:
+    steps = trace("{step: {x: 1}, Read: {}}", "{step: [a], restart: true}", "{Read: {}}")
+    assert [step["step"] for step in steps] == [{"x": 1}, ["a"], "read"]
+
+
 def test_a_join_of_steps_may_have_short_ones() -> None:
     text = NAMED + "- {group: g, trace: {join: [{repeat: [[{Read: {}}], 2]}, [{take: {rows: 1}}]]}}\n"
     steps = written_out(parse(text, "x.yaml")).value["vectors"][0]["trace"]

@@ -131,7 +131,7 @@ export class RunStore {
     return ["objects", "wal"].find((path) => isWrong(path, "directory"));
   }
 
-  /** Those of the paths that folders have (ruling CA31). */
+  /** Those of these paths where a folder is (ruling CA31). */
   folders(paths) {
     return paths.filter((path) => this.kind(path) === "directory");
   }
