@@ -213,7 +213,7 @@ KINDS = ("vectors", "laws", "fuzz", "crash")
     "kinds",
     type=click.Choice(KINDS),
     multiple=True,
-    help="What to run besides the vectors; repeatable. The default is nothing with IDS, and everything without.",
+    help="What to run besides the vectors; repeatable. The default is everything; for IDS without --write, nothing.",
 )
 @click.option(
     "--changed",
@@ -226,10 +226,11 @@ KINDS = ("vectors", "laws", "fuzz", "crash")
 def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bool) -> int:
     """Run every mutant, or those named, against the quick vectors, laws, fuzzing and crash workloads.
 
-    Each kind runs alone. Without IDS the trivial backends run as well, and the matrix and the floor are compared
-    with the committed ones. Exit status 1: a mutant survives, a control dies, a patch does not apply, a mutant does
-    not break what it declares, a trivial backend passes 5 % (25 % of fewer than 100 cases), or a committed report is
-    stale. With --solo: a mutant survives whichever operator is declared alone, and its entry does not say why (`solo`).
+    Each kind runs alone. A row that is written has the results of every kind, unless --by names fewer. Without IDS the
+    trivial backends run as well, and the matrix and the floor are compared with the committed ones. Exit status 1: a
+    mutant survives, a control dies, a patch does not apply, a mutant does not break what it declares, a trivial backend
+    passes 5 % (25 % of fewer than 100 cases), or a committed report is stale. With --solo: a mutant survives whichever
+    operator is declared alone, and its entry does not say why (`solo`).
 
     With --wire: which leaves of inputs and answers show that a value was rounded, cut or narrowed on the wire;
     exit status 1 if this differs from reports/distortions.json.
@@ -246,5 +247,6 @@ def command(ids: tuple[str, ...], kinds: tuple[str, ...], jobs: int, **flags: bo
         return judge_solos(ids)
     if flags["wire"]:
         return judge_wire(ids, flags["write"])
-    chosen = ("vectors", *kinds) if kinds or ids else KINDS
+    shown = bool(ids) and not flags["write"]
+    chosen = ("vectors", *kinds) if kinds or shown else KINDS
     return judge_mutants(ids, chosen, jobs, flags["changed"], flags["write"])

@@ -27,6 +27,7 @@ from conformance.vectors.case import Case
 from conformance.vectors.corpus import Corpus, load_corpus
 
 TAGS = "decode-tags"
+VECTORS = ("--by", "vectors")
 Capture = pytest.CaptureFixture[str]
 
 
@@ -73,11 +74,28 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_ids_alone_are_tried_on_the_vectors(written: list[KillMatrix]) -> None:
+@pytest.fixture
+def tried(written: list[KillMatrix], monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The kinds that a command asked for; the vectors alone are run, because the others take seconds."""
+    found: list[Sequence[str]] = []
+
+    def noted(kinds: Sequence[str], *others: Any) -> trial.MutantOptions:
+        found.append(tuple(kinds))
+        return trial.MutantOptions(VECTORS[1:], *others)
+
+    monkeypatch.setattr(command, "MutantOptions", noted)
+    return found
+
+
+def test_ids_alone_are_tried_on_the_vectors(tried: list[Sequence[str]]) -> None:
+    assert status_of(["mutants", TAGS]) == 0
+    assert tried == [("vectors",)]
+
+
+def test_a_row_that_is_written_has_every_kind(tried: list[Sequence[str]], written: list[KillMatrix]) -> None:
     assert status_of(["mutants", TAGS, "--write"]) == 0
-    row = written[0].rows[TAGS]
-    assert row.killed
-    assert (row.laws, row.fuzz, row.crash) == (None, None, None)
+    assert tried == [("vectors", "laws", "fuzz", "crash")]
+    assert TAGS in written[0].rows
 
 
 def test_by_tries_what_it_names_beside_the_vectors_and_nothing_else(written: list[KillMatrix]) -> None:
@@ -96,7 +114,7 @@ def test_by_knows_four_kinds(capsys: Capture) -> None:
 def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
     written: list[KillMatrix], asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert status_of(["mutants", TAGS, "--write"]) == 0
+    assert status_of(["mutants", TAGS, *VECTORS, "--write"]) == 0
     first, everything = written.pop(), sorted(asked)
     killed = first.rows[TAGS].killed
     assert 0 < len(killed) < len(everything)
@@ -104,25 +122,25 @@ def test_changed_asks_only_what_killed_a_mutant_and_what_is_new(
     known = replace(first, digests={**first.digests, new: "of-another"})
     monkeypatch.setattr(command, "read_matrix", lambda file: known)
     asked.clear()
-    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert status_of(["mutants", TAGS, *VECTORS, "--changed", "--write"]) == 0
     assert sorted(asked) == sorted({*killed, new})
     assert written[0].rows[TAGS].killed == killed
     # A mutant whose source is the same is asked nothing if no case in its reach changed.
     monkeypatch.setattr(command, "read_matrix", lambda file: first)
     asked.clear()
-    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert status_of(["mutants", TAGS, *VECTORS, "--changed", "--write"]) == 0
     assert asked == []
     assert written[1].rows[TAGS] == first.rows[TAGS]
     # If a case that killed it is gone, the others are asked again.
     gone = replace(first, rows={TAGS: replace(first.rows[TAGS], killed=killed | {"gone"})})
     monkeypatch.setattr(command, "read_matrix", lambda file: gone)
-    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert status_of(["mutants", TAGS, *VECTORS, "--changed", "--write"]) == 0
     assert sorted(asked) == sorted(killed)
     # A mutant whose source is another one is asked everything.
     other = replace(first, rows={TAGS: replace(first.rows[TAGS], sources="another")})
     monkeypatch.setattr(command, "read_matrix", lambda file: other)
     asked.clear()
-    assert status_of(["mutants", TAGS, "--changed", "--write"]) == 0
+    assert status_of(["mutants", TAGS, *VECTORS, "--changed", "--write"]) == 0
     assert sorted(asked) == everything
 
 
@@ -140,7 +158,7 @@ def test_an_interrupted_run_keeps_the_rows_that_it_has(
     monkeypatch.setattr(command, "write_whole", lambda file, text: texts.append(text))
     monkeypatch.setattr(command, "shown_progress", lambda name: nullcontext(Interrupting()))
     monkeypatch.setattr(trial, "SAVED", 1)
-    assert status_of(["mutants", TAGS, old.id, "--changed", "--write"]) != 0
+    assert status_of(["mutants", TAGS, old.id, *VECTORS, "--changed", "--write"]) != 0
     assert written == []
     rows = json.loads(texts[0])["mutants"]
     assert rows[TAGS]["status"] == "killed"
