@@ -38,12 +38,15 @@ class Conversation(Generic[T]):
     """A named talk that can be started again; one that is `alone` has its processes to itself, and may restart them.
 
     Those that restart and may share their processes run `in_step`: each process takes all to their next restart.
+    While an `exclusive` one runs, no call of another is open in its process: its calls follow each other, so that a
+    backend that remembers its last call is noticed.
     """
 
     key: str
     start: Callable[[], Talk[T]]
     alone: bool = False
     in_step: bool = False
+    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,7 @@ class Pipeline(Generic[T]):
         self._asked: dict[int, tuple[Running[T], int]] = {}  # by request, the oldest first
         self._ready: deque[Running[T]] = deque()
         self._running: dict[Running[T], None] = {}
+        self._exclusive: Running[T] | None = None
         self.resting: list[Running[T]] = []  # conversations that ask for a new process
 
     def run(
@@ -200,12 +204,20 @@ class Pipeline(Generic[T]):
         return [running.conversation for running in unfinished]
 
     def _ask(self, waiting: deque[Conversation[T]]) -> Iterator[ConversationResult[T]]:
-        while len(self._asked) < self._limit and (self._ready or waiting) and self._carrier.backlog < _ENOUGH:
+        while len(self._asked) < self._limit and self._carrier.backlog < _ENOUGH:
+            if self._exclusive is not None and (not self._ready or self._ready[0] is not self._exclusive):
+                return
             if not self._ready:
+                if not waiting:
+                    return
                 if (finished := self._advance(Running(waiting.popleft()))) is not None:
                     yield finished
                 continue
             running = self._ready[0]
+            if running.conversation.exclusive and self._exclusive is None:
+                if self._asked:
+                    return
+                self._exclusive = running
             slot, call = running.unsent.popleft()
             if not running.unsent:
                 self._ready.popleft()
@@ -221,6 +233,7 @@ class Pipeline(Generic[T]):
         del self._running[running]
         if running in self._ready:
             self._ready.remove(running)
+        self._release(running)
         return ConversationResult(running.conversation.key, None, error.reason, called=frozenset(running.called))
 
     def _take(self, id_: int, outcome: Outcome) -> ConversationResult[T] | None:
@@ -233,15 +246,23 @@ class Pipeline(Generic[T]):
         came = running.advance()
         if came is None:
             self._running[running] = None
-            self._ready.append(running)
+            if running is self._exclusive:
+                self._ready.appendleft(running)
+            else:
+                self._ready.append(running)
             return None
         self._running.pop(running, None)
+        self._release(running)
         if isinstance(came, ConversationResult):
             return came
         if not running.conversation.in_step:
             raise AssertionError(f"{running.conversation.key} restarts the process but is not declared to")
         self.resting.append(running)
         return None
+
+    def _release(self, ended: Running[T]) -> None:
+        if ended is self._exclusive:
+            self._exclusive = None
 
 
 def outcomes_of(

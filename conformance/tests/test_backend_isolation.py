@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from conformance.backend import driver as drive
+from conformance.backend.carrier import Carrier
 from conformance.backend.command import Process
-from conformance.backend.driver import RESTART, Call, Conversation
+from conformance.backend.driver import RESTART, Call, Conversation, Driver
 from conformance.backend.outcome import Crash, ProtocolError, RawResult, Timeout
 from conformance.tests.backends import Talk, all_but, asking, driver, echo, run, run_numbers
 
@@ -187,6 +188,41 @@ def test_conversations_of_many_calls_keep_the_order_of_their_outcomes() -> None:
 
     held = run(driver("answers_backwards"), [Conversation(key, talk) for key in "abc"])
     assert set(map(tuple, held.findings.values())) == {tuple(str(n) for n in range(40))}
+
+
+def counting(base: int, exclusive: bool) -> Conversation[Any]:
+    """A conversation that asks for a number, then for two at a time, then for another."""
+
+    def talk() -> Talk:
+        for numbers in ([base], [base + 1, base + 2], [base + 3]):
+            yield [echo(n) for n in numbers]
+        return base
+
+    return Conversation(str(base), talk, exclusive=exclusive)
+
+
+def test_no_call_of_another_comes_between_those_of_an_exclusive_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    by, submit = driver("honest"), Driver.submit
+
+    def noting(self: Driver, carrier: Carrier, call: Call) -> int:
+        asked.append(call.inputs["n"])
+        return submit(self, carrier, call)
+
+    monkeypatch.setattr(Driver, "submit", noting)
+    plans = [(0, False), (10, True), (20, True), (30, False), (40, True), (50, False)]
+    held = run(by, [counting(base, exclusive) for base, exclusive in plans])
+    assert sorted(held.findings.values()) == [base for base, _ in plans]
+    for base, exclusive in plans:
+        first = asked.index(str(base))
+        together = asked[first : first + 4] == [str(base + k) for k in range(4)]
+        assert together == exclusive, (base, asked)
+
+
+def test_an_exclusive_conversation_that_cannot_be_sent_holds_up_no_other() -> None:
+    by = driver("honest")
+    held = run(by, [replace(unsendable("bad", 1), exclusive=True), counting(10, exclusive=True), asking(1)])
+    assert held.findings.keys() == {"10", "1"}
 
 
 def test_two_conversations_may_have_one_key() -> None:

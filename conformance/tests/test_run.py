@@ -47,6 +47,18 @@ def test_what_a_backend_does_not_declare_is_not_applicable_and_never_asked() -> 
     assert not run.conformant
 
 
+def test_the_calls_of_a_case_follow_each_other_although_other_cases_are_in_flight() -> None:
+    def twice(whole: int) -> Case:
+        steps = [step(name, {"whole": str(whole)}, {"half": str(whole // 2)}) for name in ("call", "again")]
+        return case(f"twice={whole}", *steps)
+
+    traces = [twice(whole) for whole in range(100, 110, 2)]
+    mixed = [one for k, trace in enumerate(traces) for one in (*CASES[6 * k : 6 * k + 6], trace)]
+    assert tried(backend("right"), mixed).conformant
+    run = tried(backend("wrong_on_the_last_again"), mixed)
+    assert verdicts(run) == {f"twice={whole}": FAIL for whole in range(100, 110, 2)}
+
+
 def test_where_nothing_is_selected_nothing_ran() -> None:
     run = tried(backend("right"), select=("no such check",))
     assert run.empty

@@ -213,8 +213,9 @@ class CaseRunner:
 
     def conversation(self, case: Case) -> Conversation[Sequence[Result]]:
         """The conversation that tries one case."""
-        alone = runs_alone(case.steps)
-        return Conversation(case.id, lambda: self.talk(case), alone, alone and may_share(case.steps, self.codebook))
+        alone, calls = runs_alone(case.steps), sum(isinstance(step, CallStep) for step in case.steps)
+        in_step = alone and may_share(case.steps, self.codebook)
+        return Conversation(case.id, lambda: self.talk(case), alone, in_step, exclusive=calls > 1)
 
     def talk(self, case: Case) -> Talk[Sequence[Result]]:
         """Ask and judge one case; its one result."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from types import TracebackType
@@ -249,9 +249,10 @@ def behaviour(result: Result) -> str:
 def conversation_of(runner: CaseRunner, case: Case, stateless: bool = False) -> Conversation[Sequence[Result]]:
     """A case as it is asked in an attempt: restarts that only ask whether a backend keeps state are left out."""
     pure = (runner.codebook[operator].contract.purity == "pure" for operator in case.operators)
+    whole = runner.conversation(case)
     if stateless or all(pure):
-        return Conversation(case.id, lambda: _without_restarts(runner.talk(case)))
-    return runner.conversation(case)
+        return replace(whole, start=lambda: _without_restarts(runner.talk(case)), alone=False, in_step=False)
+    return whole
 
 
 def _without_restarts(talk: Talk[T]) -> Talk[T]:

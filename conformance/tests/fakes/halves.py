@@ -104,6 +104,7 @@ SINS: dict[str, Half] = {
     "lies_the_second_time": spoilt(is_known),
     "tires": spoilt(lambda whole, memory: memory.get("calls", 0) >= 30),
     "remembers": spoilt(lambda whole, memory: memory.get("before", 0) > whole + 5),
+    "wrong_on_the_last_again": spoilt(lambda whole, memory: memory.get("before") == whole),
     "differs_by_process": spoilt(lambda whole, memory: process_number(memory) % 2 == 1),
     "counts": spoilt(lambda whole, memory: process_number(memory) < 0),
     "leaves_when_called": lost(leave, lambda whole, memory: True),
