@@ -27,9 +27,9 @@ from conformance.codec.codebook import Codebook, codebook_of  # noqa: E402
 from conformance.contract.library import load_library  # noqa: E402
 from conformance.contract.suite_file import read_suite  # noqa: E402
 from conformance.trial.client import attempt  # noqa: E402
-from conformance.trial.mutants import CoveredFunctions, deciding_cases, footprints  # noqa: E402
+from conformance.trial.mutants.run import CoveredFunctions, deciding_cases, footprints  # noqa: E402
 from conformance.vectors.case import Case  # noqa: E402
-from conformance.vectors.corpus import load_corpus  # noqa: E402
+from conformance.vectors.frozen.corpus import load_corpus  # noqa: E402
 
 REFERENCE: Final = Path("impl", "reference")
 SECONDS: Final = 6.0  # an endless loop is noticed as well

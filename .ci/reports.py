@@ -58,9 +58,9 @@ from conformance.report.record import BrokenRecord, Record, read_record  # noqa:
 from conformance.report.untrusted import Unreadable  # noqa: E402
 from conformance.report.writer import page  # noqa: E402
 from conformance.trial.committed_reports import MATRIX_FILE  # noqa: E402
+from conformance.vectors.frozen.lock import contract_digests  # noqa: E402
+from conformance.vectors.frozen.vector_file import INDEX_FILE  # noqa: E402
 from conformance.vectors.jsontext import write_whole  # noqa: E402
-from conformance.vectors.lock import contract_digests  # noqa: E402
-from conformance.vectors.vector_file import INDEX_FILE  # noqa: E402
 
 REPORTS: Final = ROOT / "reports"
 RAN: Final = REPORTS / "last"  # where the runs of CI leave their records

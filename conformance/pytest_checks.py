@@ -30,7 +30,7 @@ from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.run import reference, started_as
 from conformance.trial.runner import PROBE, unasked
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.frozen.corpus import Corpus
 
 Judge = Callable[[], ConversationVerdicts]  # with an obstacle no expected failure excuses them
 _COLLECT: Final = ""  # the question for all checks; any other question is the id of one

@@ -120,7 +120,7 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
     from conformance.contract.library import load_library
     from conformance.contract.source import MalformedContract
     from conformance.pytest_checks import CheckProcess
-    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+    from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus
 
     try:
         suite = _suite(config)

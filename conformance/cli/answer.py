@@ -18,8 +18,8 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract, Workload
 from conformance.report.failure import Fact, cut, json_text, plain_lines, shown_value
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
-from conformance.vectors.contradiction import Contradiction, contradiction
-from conformance.vectors.difference import Difference
+from conformance.vectors.conversation.contradiction import Contradiction, contradiction
+from conformance.vectors.conversation.difference import Difference
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:

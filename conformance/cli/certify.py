@@ -45,8 +45,8 @@ from conformance.report.verdict import status_of
 from conformance.report.writer import observations_text
 from conformance.trial.check import RunResult
 from conformance.trial.options import RunOptions
+from conformance.vectors.files.temp_roots import run_folder
 from conformance.vectors.jsontext import write_new
-from conformance.vectors.temp_roots import run_folder
 
 _PROFILES: Final = ("standard", "golden")
 _MOST_FAILURES: Final = 3  # failures that are shown of a run that is not certified

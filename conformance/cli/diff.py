@@ -55,8 +55,8 @@ def _edition(name: str, folder: Path, prefix: str) -> Edition:
     from conformance.contract.library import load_library
     from conformance.contract.suite_file import read_suite
     from conformance.report.suite_difference import edition_of
-    from conformance.vectors.corpus import CorruptedCorpus, load_corpus
-    from conformance.vectors.lock import BadLock, read_lock
+    from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus
+    from conformance.vectors.frozen.lock import BadLock, read_lock
 
     try:
         suite = read_suite(folder)
@@ -88,7 +88,7 @@ def _inside(prefix: str, file: str) -> str:
 def _released(suite: Suite, text: str) -> Edition | None:
     """The release in the lock of a suite if it has this tag; raises CommandError if the lock cannot be read."""
     from conformance.report.suite_difference import Edition
-    from conformance.vectors.lock import read_lock
+    from conformance.vectors.frozen.lock import read_lock
 
     released = read_lock(suite).released
     if released is None or released.tag != text:

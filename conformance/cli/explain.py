@@ -41,7 +41,7 @@ from conformance.contract.model import Contract
 from conformance.report.failure import Fact, plain_lines
 from conformance.report.record import BrokenRecord, read_record
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.frozen.corpus import Corpus
 
 _MARKS = "[#!?%]"  # the sign after the operator in the id of a check that is no vector
 

@@ -154,7 +154,7 @@ def _ci(provider: str, suite: Suite, force: bool) -> int:
 def _suite(folder: Path, language: str) -> int:
     from conformance.cli.mutants import KINDS, judge_mutants
     from conformance.contract.library import load_library
-    from conformance.vectors.build import build
+    from conformance.vectors.frozen.build import build
 
     files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite", language)
     require_new([folder / name for name in files])

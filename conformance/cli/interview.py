@@ -25,12 +25,12 @@ from conformance.backend.scheduler import Conversation, Talk
 from conformance.cli.console import CommandError
 from conformance.codec.codebook import Codebook
 from conformance.trial.client import Client, driver_of
-from conformance.vectors.accumulate import accumulate, gap, inputs_of
 from conformance.vectors.call_sequence import Inputs
 from conformance.vectors.case import Accumulation, Expected, ExpectedFailure, ExpectedResult, Step
-from conformance.vectors.difference import Difference, difference
-from conformance.vectors.exchange import ConversationContext, Exchange, exchanges
-from conformance.vectors.state_tracking import StateTransition, situations
+from conformance.vectors.conversation.accumulate import accumulate, gap, inputs_of
+from conformance.vectors.conversation.difference import Difference, difference
+from conformance.vectors.conversation.exchange import ConversationContext, Exchange, exchanges
+from conformance.vectors.conversation.state_tracking import StateTransition, situations
 
 T = TypeVar("T")
 _MOST_CALLS: Final = 1 << 16  # at most so many calls between two checkpoints are compared one by one

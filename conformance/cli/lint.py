@@ -24,11 +24,11 @@ from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding, subject_of
 from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
-from conformance.trial.kill_matrix import evidence_of, read_matrix
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.governance import governance
+from conformance.trial.mutants.kill_matrix import evidence_of, read_matrix
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.governance import governance
+from conformance.vectors.frozen.lock import read_lock
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import read_lock
 
 FINE, BAD, NO_JUDGEMENT = 0, 1, 2
 

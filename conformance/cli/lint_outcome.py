@@ -15,7 +15,7 @@ from conformance.contract.library import Library
 from conformance.contract.source import Position
 from conformance.contract.wording import counted
 from conformance.trial.committed_reports import MATRIX_FILE
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.frozen.corpus import Corpus
 
 if TYPE_CHECKING:  # the rules cost 200 ms to import
     from conformance.lint.rule import Finding

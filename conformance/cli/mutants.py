@@ -18,10 +18,11 @@ from conformance.contract.wording import counted
 from conformance.trial.committed_reports import DISTORTIONS_FILE, FLOOR_FILE, MATRIX_FILE, UnreadableReport
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.strace import NotRun
-from conformance.trial.distortions import read_unnoticed, score_changes, score_lines, score_text, wire_score
-from conformance.trial.floor import ALL, Floor, floor_problems, floor_text, measure_floor, read_floor
 from conformance.trial.forked import Forked, in_child_process
-from conformance.trial.kill_matrix import (
+from conformance.trial.mutants.checks import MutantChecks
+from conformance.trial.mutants.distortions import read_unnoticed, score_changes, score_lines, score_text, wire_score
+from conformance.trial.mutants.floor import ALL, Floor, floor_problems, floor_text, measure_floor, read_floor
+from conformance.trial.mutants.kill_matrix import (
     KillMatrix,
     MutantRow,
     matrix_changes,
@@ -32,9 +33,8 @@ from conformance.trial.kill_matrix import (
     read_matrix,
     undeclared_classes,
 )
-from conformance.trial.mutant_checks import MutantChecks
-from conformance.trial.mutants import MutantOptions, measure_matrix, solo_problems, solos
-from conformance.vectors.corpus import Corpus
+from conformance.trial.mutants.run import MutantOptions, measure_matrix, solo_problems, solos
+from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 
 FINE, BAD = 0, 1

@@ -24,7 +24,7 @@ from conformance.contract.suite_file import bundled_suite
 from conformance.contract.types import Field, Scalar, Struct, walk
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import is_marker, is_recipe
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.leaf import contains_value
 
 MOST_CALLS: Final = 40

@@ -13,10 +13,10 @@ from conformance.cli.console import CommandError, writing
 from conformance.contract.library import Library
 from conformance.contract.wording import counted
 from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.governance import Level, numbers, raised, refusal
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.governance import Level, numbers, raised, refusal
+from conformance.vectors.frozen.lock import LOCK_FILE, BadLock, Release, lock_text, read_lock, release
 from conformance.vectors.jsontext import write_whole
-from conformance.vectors.lock import LOCK_FILE, BadLock, Release, lock_text, read_lock, release
 
 CHANGELOG: Final = "CHANGELOG.md"  # beside the vectors
 FIRST: Final = "v1.0.0"

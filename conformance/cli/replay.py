@@ -12,9 +12,9 @@ from conformance.cli.console import CommandError
 from conformance.cli.interview import BackendPair
 from conformance.contract.family import SequenceDeclaration
 from conformance.vectors.case import CallStep, Case, FileStep, Step, label
-from conformance.vectors.difference import Difference
-from conformance.vectors.exchange import ConversationContext, Exchange
-from conformance.vectors.temp_roots import StepRefused
+from conformance.vectors.conversation.difference import Difference
+from conformance.vectors.conversation.exchange import ConversationContext, Exchange
+from conformance.vectors.files.temp_roots import StepRefused
 
 BEFORE: Final = -1  # the round of the steps that are taken once
 Tell = Callable[[int, Exchange], bool]  # the round and the exchange; returns whether to stop

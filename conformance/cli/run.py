@@ -39,7 +39,7 @@ from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT,
 from conformance.trial.check import KnownFailure, RunResult, Verdict
 from conformance.trial.options import NoProgress, RunOptions, is_red
 from conformance.trial.run import UnfitBackend, run_trial, selected_checks
-from conformance.vectors.corpus import Corpus
+from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 
 _SHOWN: Final = 3  # failures of an interrupted run

@@ -17,7 +17,7 @@ from conformance.contract.library import Library
 from conformance.contract.types import ListOf
 from conformance.contract.wording import counted
 from conformance.report.failure import Fact, cut, first_difference, json_text
-from conformance.trial.divergence import (
+from conformance.trial.diagnosis.divergence import (
     BisectionResult,
     Derived,
     Participant,
@@ -29,8 +29,8 @@ from conformance.trial.divergence import (
 from conformance.vectors.call_sequence import CallSequence, Inputs, SequenceRange, call_sequence
 from conformance.vectors.case import Case
 from conformance.vectors.compact import expanded
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.difference import Difference
+from conformance.vectors.conversation.difference import Difference
+from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.leaf import type_at, value_at
 
 _NEIGHBOURS: Final = 3  # values on each side of the derived one

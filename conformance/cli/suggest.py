@@ -22,13 +22,13 @@ from conformance.trial.missing_calls import MissingCall
 from conformance.trial.suggestion import Suggestion, machine_suggestions, suggestions
 from conformance.vectors.case import Case, ExpectedFailure, HarnessStep, Question, QuestionCall
 from conformance.vectors.draft import Draft, Unusable, YamlPlace
-from conformance.vectors.expand import expand
-from conformance.vectors.filedraft import roots_of
-from conformance.vectors.freeze import freeze
-from conformance.vectors.group import Expansion
-from conformance.vectors.machine_trace import given_steps, kebab
+from conformance.vectors.frozen.freeze import freeze
 from conformance.vectors.notable import axes_of
 from conformance.vectors.place import empty_value
+from conformance.vectors.questions.expand import expand
+from conformance.vectors.questions.filedraft import roots_of
+from conformance.vectors.questions.group import Expansion
+from conformance.vectors.questions.machine_trace import given_steps, kebab
 
 BASE: Final = "plain"  # the suggested base if the contract has none
 _UNCONFIRMED: Final = "V003"  # whether anything confirms the value is the suite's affair

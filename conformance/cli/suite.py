@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conformance.contract.model import Contract
     from conformance.contract.source import ValuePath as Keys
     from conformance.contract.suite import Suite
-    from conformance.vectors.corpus import Corpus
+    from conformance.vectors.frozen.corpus import Corpus
 
 
 _NAMED: Final = "tally.suite.named"  # a key in a click context, also seen by the contexts inside
@@ -106,7 +106,7 @@ def _require_usable(library: Library) -> None:
     Codes are checked here and not when contracts are loaded, so that lint can check copies with faulty codes (L102).
     """
     from conformance.contract.source import MalformedContract, Problem
-    from conformance.vectors.expand import preflight
+    from conformance.vectors.questions.expand import preflight
 
     problems = []
     for _, contract in sorted(library.contracts.items()):
@@ -134,7 +134,7 @@ def contract_named(library: Library, operator: str) -> Contract:
 
 def frozen_vectors(library: Library, least: int = 0) -> Corpus:
     """The corpus, with every digest verified; raises CorruptedCorpus, and CommandError for fewer than `least` cases."""
-    from conformance.vectors.corpus import load_corpus
+    from conformance.vectors.frozen.corpus import load_corpus
 
     corpus = load_corpus(library.suite)
     place = library.suite.path_text(library.suite.vectors)

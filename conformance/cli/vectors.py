@@ -19,8 +19,8 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.source import Problem
 from conformance.contract.wording import counted
 from conformance.lint.call import agreement
-from conformance.vectors.build import build, check, diff, regenerate
-from conformance.vectors.corpus import CorruptedCorpus, load_corpus
+from conformance.vectors.frozen.build import build, check, diff, regenerate
+from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus
 
 FINE, BAD = 0, 1
 Meter = Callable[[str, int, int], None]

@@ -186,7 +186,7 @@ class FormedFile:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """A place whose value is computed from other places; `conformance.vectors.damage` reads `to`."""
+    """A place whose value is computed from other places; `conformance.vectors.files.damage` reads `to`."""
 
     at: str
     to: Any

@@ -19,13 +19,13 @@ from conformance.contract.library import Library
 from conformance.contract.machine import State
 from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
-from conformance.vectors.accumulate import inputs_of
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import expanded, holds_recipe, is_marker
-from conformance.vectors.contradiction import Contradiction, contradictions_of
-from conformance.vectors.exchange import resolve
+from conformance.vectors.conversation.accumulate import inputs_of
+from conformance.vectors.conversation.contradiction import Contradiction, contradictions_of
+from conformance.vectors.conversation.exchange import resolve
+from conformance.vectors.conversation.state_tracking import Ledger
 from conformance.vectors.leaf import contains_value, value_at
-from conformance.vectors.state_tracking import Ledger
 
 _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
 

@@ -14,7 +14,7 @@ from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
 from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.contradiction import equations_of
+from conformance.vectors.conversation.contradiction import equations_of
 
 
 @contract_rule("L201", "order-declared")

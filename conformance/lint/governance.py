@@ -8,10 +8,10 @@ from typing import Any
 
 from conformance.contract.source import Position
 from conformance.lint.rule import Found, LintTarget, rule
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.governance import governance
-from conformance.vectors.lock import LOCK_FILE, Lock, LockedContract, lock_of
-from conformance.vectors.vector_file import Index
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.governance import governance
+from conformance.vectors.frozen.lock import LOCK_FILE, Lock, LockedContract, lock_of
+from conformance.vectors.frozen.vector_file import Index
 
 
 @rule("L501", "versions-governed")

@@ -14,9 +14,9 @@ from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place
 from conformance.lint.rule import FoundIn, LintTarget, contract_rule
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
+from conformance.vectors.conversation.state_tracking import NEIGHBOURS, comparisons_of
 from conformance.vectors.leaf import is_root
 from conformance.vectors.notable import axes_of
-from conformance.vectors.state_tracking import NEIGHBOURS, comparisons_of
 
 
 @contract_rule("L301", "guards-reached")

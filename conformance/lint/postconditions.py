@@ -12,7 +12,7 @@ from conformance.lint.corruption import corruptions, same_shape
 from conformance.lint.determinism import invariant_calls
 from conformance.lint.names import place
 from conformance.lint.rule import FoundIn, LintTarget, contract_rule
-from conformance.vectors.contradiction import equations_of
+from conformance.vectors.conversation.contradiction import equations_of
 
 _STATES: Final = 40  # different states of a machine that are corrupted
 

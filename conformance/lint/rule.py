@@ -11,7 +11,7 @@ from conformance.contract.model import Contract
 from conformance.contract.source import Position
 from conformance.lint.call import Evaluator, FrozenCall, UnreadableCase, calls_of
 from conformance.vectors.case import Case
-from conformance.vectors.lock import Lock
+from conformance.vectors.frozen.lock import Lock
 
 
 class SharedEvaluators:

@@ -79,7 +79,7 @@ def html_file(records: Sequence[Record], observed: Sequence[Observations], suite
     """
     from conformance.contract.library import load_library
     from conformance.contract.suite_file import bundled_suite
-    from conformance.vectors.lock import contract_digests
+    from conformance.vectors.frozen.lock import contract_digests
 
     for candidate in dict.fromkeys([suite or bundled_suite(), bundled_suite()]):
         library = load_library(candidate)

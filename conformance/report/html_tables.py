@@ -18,8 +18,8 @@ from conformance.report.summary import KINDS, score_of
 from conformance.report.untrusted import printable
 from conformance.report.writer import Observations
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, read_report
-from conformance.trial.floor import ALL, LIMIT, PassRate, read_floor
-from conformance.trial.kill_matrix import FORMAT
+from conformance.trial.mutants.floor import ALL, LIMIT, PassRate, read_floor
+from conformance.trial.mutants.kill_matrix import FORMAT
 
 LEVELS: Final = ("kill", "ext4", "posix")
 BINS: Final = 20  # bins of a histogram; each is 5 % of a sequence

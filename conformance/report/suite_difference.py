@@ -18,10 +18,10 @@ from conformance.report.certificate.verification import Installed, lapsed, lapse
 from conformance.report.markdown import code, table
 from conformance.report.untrusted import one_line
 from conformance.vectors.case import CallStep, Case, TreeStep, asked_of
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.governance import ContractChange, Level, contract_changes, machines_of
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.governance import ContractChange, Level, contract_changes, machines_of
+from conformance.vectors.frozen.lock import Release, release_from, release_of
 from conformance.vectors.jsontext import document_text
-from conformance.vectors.lock import Release, release_from, release_of
 
 CALL, EXPECTATION, BOTH, UNKNOWN = "call", "expectation", "call and expectation", "call or expectation"
 ADDED, GONE, CHANGED = "added", "gone", "changed"

@@ -16,7 +16,7 @@ from conformance.report.certificate.keys import PublicKey, SigningKey, new_pair,
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, statement_of
 from conformance.report.record import encode_record
 from conformance.tests.runs import MAP, passed, record
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 NONCE = "5eed" * 16
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -17,7 +17,7 @@ import pytest
 
 import conformance.backend.command
 import conformance.contract.library
-import conformance.vectors.corpus
+import conformance.vectors.frozen.corpus
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
 from conformance.contract.suite import Suite
@@ -29,7 +29,7 @@ from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import suite_at
-from conformance.vectors.build import build
+from conformance.vectors.frozen.build import build
 
 T = TypeVar("T")
 PATIENT = (50_000, 20, 20)  # cycles are looked for less often: with 700, 10, 10 a third of lint's time goes into it
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     library = conformance.contract.library
     for module, loader, folder in (
         (library, "load_library", "spec"),
-        (conformance.vectors.corpus, "load_corpus", "vectors"),
+        (conformance.vectors.frozen.corpus, "load_corpus", "vectors"),
     ):
         patch.setattr(module, loader, _remembered(getattr(module, loader), folder))
 

@@ -20,8 +20,8 @@ from conformance.trial.client import Client
 from conformance.trial.options import START_TIMEOUT, RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.vector_file import Index
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.vector_file import Index
 
 TOO_ODD = "\n  - {code: TOO_ODD, number: 1802, subsystem: runtime, severity: FATAL, message: No guard says this.}\n"
 TWIN = "UML_OS.Data.HalveToo_v1"

@@ -10,8 +10,8 @@ from conformance.contract.model import Contract
 from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import TYPES, write_spec
 from conformance.vectors.case import Question
-from conformance.vectors.expand import expand
-from conformance.vectors.freeze import Frozen, freeze
+from conformance.vectors.frozen.freeze import Frozen, freeze
+from conformance.vectors.questions.expand import expand
 
 KEEP, FETCH, OPEN, ADD = (f"UML_OS.Data.{name}_v1" for name in ("Keep", "Fetch", "Open", "Add"))
 

@@ -8,10 +8,10 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import Attempt, attempt
 from conformance.trial.committed_reports import MATRIX_FILE
-from conformance.trial.kill_matrix import KillMatrix, read_matrix
-from conformance.trial.mutants import deciding_cases
+from conformance.trial.mutants.kill_matrix import KillMatrix, read_matrix
+from conformance.trial.mutants.run import deciding_cases
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 ORDER = "UML_OS.Data.SeededBlockPermute_v1"
 DECODE = "UML_OS.Data.DecodeCursors_v1"

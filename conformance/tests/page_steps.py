@@ -19,7 +19,7 @@ from conformance.tests.page_desks import own, serving, with_the_backends
 from conformance.tests.processes import ROOT
 from conformance.tests.released_suite import OPERATOR, edit, extended, git, version
 from conformance.trial.committed_reports import MATRIX_FILE
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 
 def mended(folder: Path) -> None:

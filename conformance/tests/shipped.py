@@ -10,8 +10,8 @@ from conformance.lint.requirements import read_documents
 from conformance.lint.rule import LintTarget, subject_of
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.committed_reports import MATRIX_FILE
-from conformance.trial.kill_matrix import evidence_of, read_matrix
-from conformance.vectors import corpus, lock
+from conformance.trial.mutants.kill_matrix import evidence_of, read_matrix
+from conformance.vectors.frozen import corpus, lock
 
 
 @cache

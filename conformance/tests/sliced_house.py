@@ -13,7 +13,7 @@ import yaml
 from conformance.contract.library import load_library
 from conformance.contract.suite_file import read_suite
 from conformance.tests.small_spec import SHIPPED, copy_settings
-from conformance.vectors.build import build
+from conformance.vectors.frozen.build import build
 
 OPERATORS: Final = {"data": "UML_OS.Data.SeededBlockPermute_v1", "stream": "Stream.FiringCounts"}
 # Groups that cost seconds in every run.

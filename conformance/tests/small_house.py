@@ -18,11 +18,11 @@ from conformance.contract.suite_file import read_suite
 from conformance.report.record import encode_record, record_of
 from conformance.tests.small_spec import SHIPPED, copy_settings
 from conformance.trial.committed_reports import MATRIX_FILE
-from conformance.trial.kill_matrix import matrix_text
-from conformance.trial.mutants import measure_matrix
+from conformance.trial.mutants.kill_matrix import matrix_text
+from conformance.trial.mutants.run import measure_matrix
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 CONTRACT = f"spec/data/{OPERATOR}.yaml"

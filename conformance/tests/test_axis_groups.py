@@ -16,10 +16,10 @@ from conformance.tests.fakes.carrier import WEAKNESSES
 from conformance.tests.processes import fake_command
 from conformance.tests.small_spec import load, problems
 from conformance.trial.client import attempt
-from conformance.trial.distortions import wire_score
+from conformance.trial.mutants.distortions import wire_score
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.expand import expand
-from conformance.vectors.freeze import freeze
+from conformance.vectors.frozen.freeze import freeze
+from conformance.vectors.questions.expand import expand
 
 OPERATOR = "UML_OS.Data.Carry_v1"
 

@@ -28,8 +28,8 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import drawn_edit
 from conformance.trial.fuzz.files import FileSearch, files_check, fuzz_files
-from conformance.vectors.build import build
 from conformance.vectors.case import Case
+from conformance.vectors.frozen.build import build
 
 STEPS = group("{step: keep}", "{step: again}", "{step: other, set: {name: greetings/other}}")
 

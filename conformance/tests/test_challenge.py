@@ -29,7 +29,7 @@ from conformance.trial.client import Client, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
 from conformance.trial.law import Tools, known_laws
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 NONCE, OTHER = "5eed" * 16, "0dd5" * 16
 FEW = 12  # drawn calls of an operator; a certification asks more

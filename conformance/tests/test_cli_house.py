@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import conformance.cli.mutants
-import conformance.trial.floor
+import conformance.trial.mutants.floor
 from conformance.cli.main import status_of
 from conformance.tests.small_house import CONTRACT, KEPT, OPERATOR, VECTORS, furnish
-from conformance.trial.trivial import TRIVIAL
+from conformance.trial.mutants.trivial import TRIVIAL
 
 Capture = pytest.CaptureFixture[str]
 
@@ -112,7 +112,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with it.
     """
     monkeypatch.setattr(conformance.cli.mutants, "in_child_process", lambda work, progress: work(progress))
-    monkeypatch.setattr(conformance.trial.floor, "TRIVIAL", TRIVIAL[:1])
+    monkeypatch.setattr(conformance.trial.mutants.floor, "TRIVIAL", TRIVIAL[:1])
     for name in ("measure_matrix", "measure_floor"):
         monkeypatch.setattr(conformance.cli.mutants, name, _once(getattr(conformance.cli.mutants, name)))
 

@@ -18,13 +18,13 @@ from conformance.contract.library import Library
 from conformance.contract.source import Position
 from conformance.tests.mutant_results import DECODE, cases_of
 from conformance.tests.shipped import shipped_library
-from conformance.trial import mutants as trial
 from conformance.trial.client import Attempt, attempt
-from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.mutants import SoloResult, solo_problems, solos
+from conformance.trial.mutants import run as trial
+from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status
+from conformance.trial.mutants.run import SoloResult, solo_problems, solos
 from conformance.trial.options import NoProgress
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import Corpus, load_corpus
+from conformance.vectors.frozen.corpus import Corpus, load_corpus
 
 TAGS = "decode-tags"
 VECTORS = ("--by", "vectors")

@@ -11,7 +11,7 @@ import pytest
 from conformance.cli.main import status_of
 from conformance.tests.small_spec import NAME
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load
-from conformance.vectors.build import build
+from conformance.vectors.frozen.build import build
 
 Capture = pytest.CaptureFixture[str]
 

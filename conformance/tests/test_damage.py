@@ -13,10 +13,10 @@ from conformance.codec.cbor import encode_canonical
 from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.trial.fuzz.file_edits import places_of
-from conformance.vectors.damage import another, damage, damaged_bytes, emptied_value
-from conformance.vectors.filecodec import decode_file, encode_file
-from conformance.vectors.formed import crc32c, decoded, encoded
-from conformance.vectors.temp_roots import StepRefused
+from conformance.vectors.files.damage import another, damage, damaged_bytes, emptied_value
+from conformance.vectors.files.filecodec import decode_file, encode_file
+from conformance.vectors.files.formed import crc32c, decoded, encoded
+from conformance.vectors.files.temp_roots import StepRefused
 
 LEAVES = {"each": "$list.parts", "is": {"hash": ["leaf", "$@.sum"]}}
 KEY = bytes(range(32))

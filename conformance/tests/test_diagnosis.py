@@ -13,8 +13,8 @@ from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook,
 from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Check, Diagnosis, FailedCall, Kind, Result, Verdict
 from conformance.trial.client import attempt
-from conformance.trial.diagnosis import MOST_FOR_ONE, MOST_UNLISTED, NOT_EXPLAINED, diagnose
-from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status, believed
+from conformance.trial.diagnosis.diagnosis import MOST_FOR_ONE, MOST_UNLISTED, NOT_EXPLAINED, diagnose
+from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status, believed
 
 Answers = Mapping[str, Result]
 

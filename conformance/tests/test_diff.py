@@ -26,7 +26,7 @@ from conformance.tests.released_suite import (
     git,
     version,
 )
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 PAGE = "spec/bounds/requirements.yaml"
 Capture = pytest.CaptureFixture[str]

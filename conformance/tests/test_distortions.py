@@ -11,7 +11,7 @@ from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Ten
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.committed_reports import DISTORTIONS_FILE
-from conformance.trial.distortions import OPEN, read_unnoticed
+from conformance.trial.mutants.distortions import OPEN, read_unnoticed
 from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
 from conformance.vectors.leaf import INTEGER, KEY, Optional, rewritten, spots

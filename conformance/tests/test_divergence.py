@@ -17,7 +17,7 @@ from conformance.report.html_failures import parting_of
 from conformance.report.record import with_places
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
-from conformance.trial.divergence import searched_by_halves, searched_in_order
+from conformance.trial.diagnosis.divergence import searched_by_halves, searched_in_order
 
 BATCH = "UML_OS.Data.NextBatch_v2"
 ORDER = "UML_OS.Data.SeededBlockPermute_v1"

@@ -17,7 +17,8 @@ from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.trial.cases import check_of
 from conformance.trial.check import Difference, FailedCall, Result, Verdict
 from conformance.trial.forked import Forked
-from conformance.trial.kill_matrix import (
+from conformance.trial.mutants.checks import BrokenParts, MutantChecks
+from conformance.trial.mutants.kill_matrix import (
     KillMatrix,
     MutantRow,
     Status,
@@ -28,10 +29,9 @@ from conformance.trial.kill_matrix import (
     matrix_text,
     merged_matrix,
 )
-from conformance.trial.mutant_checks import BrokenParts, MutantChecks
-from conformance.trial.mutants import MutantOptions, measure_matrix
+from conformance.trial.mutants.run import MutantOptions, measure_matrix
 from conformance.vectors.case import CallStep
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 READ = "UML_OS.Checkpoint.ReadContainer_v1"
 BOOLEANS = "decode-booleans"

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from conformance.vectors.case import FileStep, TreeStep, label
-from conformance.vectors.difference import tree_difference, tree_of
-from conformance.vectors.file_steps import perform
-from conformance.vectors.filecodec import Undecodable, Unencodable, decode_file, encode_file
-from conformance.vectors.temp_roots import Roots, StepRefused, fault_of
+from conformance.vectors.conversation.difference import tree_difference, tree_of
+from conformance.vectors.files.file_steps import perform
+from conformance.vectors.files.filecodec import Undecodable, Unencodable, decode_file, encode_file
+from conformance.vectors.files.temp_roots import Roots, StepRefused, fault_of
 
 
 def do(roots: Roots, action: str, **body: Any) -> None:

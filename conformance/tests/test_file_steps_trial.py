@@ -24,12 +24,12 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.client import attempt
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.build import build, check, regenerate
 from conformance.vectors.case import Case, TreeStep
-from conformance.vectors.corpus import Corpus, load_corpus
-from conformance.vectors.expand import expand
-from conformance.vectors.freeze import freeze
-from conformance.vectors.vector_file import Models, case_of, case_record, essence
+from conformance.vectors.frozen.build import build, check, regenerate
+from conformance.vectors.frozen.corpus import Corpus, load_corpus
+from conformance.vectors.frozen.freeze import freeze
+from conformance.vectors.frozen.vector_file import Models, case_of, case_record, essence
+from conformance.vectors.questions.expand import expand
 
 CASE = f"{KEEP}::kept::trace"
 

@@ -14,7 +14,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Verdict
 from conformance.trial.client import Attempt, attempt
 from conformance.trial.committed_reports import FLOOR_FILE, UnreadableReport
-from conformance.trial.floor import (
+from conformance.trial.mutants.floor import (
     ALL,
     LIMIT,
     Floor,
@@ -24,7 +24,7 @@ from conformance.trial.floor import (
     measure_floor,
     read_floor,
 )
-from conformance.trial.trivial import TRIVIAL
+from conformance.trial.mutants.trivial import TRIVIAL
 from conformance.vectors.case import Case
 
 NAMES = {"null", "echo", "constant", "zero", "always_fail"}
@@ -41,7 +41,7 @@ def few() -> tuple[Case, ...]:
 @cache
 def trivially(name: str) -> Attempt:
     """What a trivial backend makes of a few operators; asked once, because each start takes 2.4 s."""
-    return attempt(f"python:conformance.trial.trivial:{name}", few(), codebook())
+    return attempt(f"python:conformance.trial.mutants.trivial:{name}", few(), codebook())
 
 
 def test_the_committed_floor_is_below_the_limit() -> None:
@@ -70,8 +70,8 @@ def test_a_trivial_backend_answers_every_case_and_earns_what_is_committed(name: 
 def test_measuring_finds_the_committed_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two backends of the five, whose answers another test asks for too."""
     few_backends = tuple(backend for backend in TRIVIAL if backend.name in ("zero", "always_fail"))
-    monkeypatch.setattr("conformance.trial.floor.TRIVIAL", few_backends)
-    monkeypatch.setattr("conformance.trial.floor.attempt", remembered)
+    monkeypatch.setattr("conformance.trial.mutants.floor.TRIVIAL", few_backends)
+    monkeypatch.setattr("conformance.trial.mutants.floor.attempt", remembered)
     floor = measure_floor(shipped_library(), few())
     assert set(floor.scores) == {"zero", "always_fail"}
     for name, scores in floor.scores.items():
@@ -81,7 +81,7 @@ def test_measuring_finds_the_committed_scores(monkeypatch: pytest.MonkeyPatch) -
 
 def remembered(backend: str, cases: Sequence[Case], *_: object, stateless: bool) -> Attempt:
     assert {case.id for case in cases} == {case.id for case in few()}
-    return trivially(backend.removeprefix("python:conformance.trial.trivial:"))
+    return trivially(backend.removeprefix("python:conformance.trial.mutants.trivial:"))
 
 
 def test_the_committed_text_is_what_is_written() -> None:

@@ -22,7 +22,7 @@ from conformance.trial.known_answers import KnownAnswers
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 INTRA_BLOCK = "UML_OS.Data.SeededIntraBlockMap_v1"
 Figures_ = Mapping[str, Any]

@@ -12,13 +12,13 @@ from conformance.tests.counter_spec import COUNTER, NAME, backend, load
 from conformance.tests.small_spec import new_folder
 from conformance.trial.fuzz.file_edits import Edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import edits_file_in_use
+from conformance.trial.fuzz.listings.programs import emptied_programs, nothing_asked
+from conformance.trial.fuzz.listings.sequences import rounds
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import Pool, pool_of
-from conformance.trial.fuzz.program_listings import emptied_programs, nothing_asked
-from conformance.trial.fuzz.program_sequences import rounds
 from conformance.trial.generator import valid
-from conformance.vectors.build import build
 from conformance.vectors.case import CallStep, ExpectedResult, FileStep
+from conformance.vectors.frozen.build import build
 
 
 @cache

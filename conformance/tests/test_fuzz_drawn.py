@@ -18,12 +18,12 @@ from conformance.contract.functions import registry_functions
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING
-from conformance.trial.fuzz.input_listings import leaf_variants
+from conformance.trial.fuzz.listings.inputs import leaf_variants
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, InputPlaces, Vocabulary, seeds_of
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 from conformance.vectors.place import ABSENT, Place, at, degenerates, places, put
 
 CELL = Struct((Field("name", Scalar("string")), Field("size", Scalar("uint32"), optional=True)))

@@ -19,7 +19,6 @@ from conformance.tests.counter_spec import NAME, load
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import new_folder
 from conformance.trial.fuzz.file_example import Base, Example, ExampleFiles, Snapshots, ranked
-from conformance.trial.fuzz.file_listings import calls_of_each_input, files_of_other_calls, layout_of
 from conformance.trial.fuzz.file_parts import (
     ReferenceProbe,
     files_read_together,
@@ -29,15 +28,16 @@ from conformance.trial.fuzz.file_parts import (
     parts_of,
     reports_problems,
 )
+from conformance.trial.fuzz.listings.files import calls_of_each_input, files_of_other_calls, layout_of
+from conformance.trial.fuzz.listings.sequences import ended
 from conformance.trial.fuzz.program import after_another_handle, needed_turns, steps_of
 from conformance.trial.fuzz.program_draw import Pool, pool_of
-from conformance.trial.fuzz.program_sequences import ended
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
-from conformance.vectors.damage import damage
-from conformance.vectors.exchange import Exchange, Transcript
-from conformance.vectors.filecodec import decode_file, encode_file
-from conformance.vectors.formed import decoded, encoded
-from conformance.vectors.temp_roots import StepRefused
+from conformance.vectors.conversation.exchange import Exchange, Transcript
+from conformance.vectors.files.damage import damage
+from conformance.vectors.files.filecodec import decode_file, encode_file
+from conformance.vectors.files.formed import decoded, encoded
+from conformance.vectors.files.temp_roots import StepRefused
 
 CONSUMER, OPEN, STATS = "Pipeline.Consumer", "Pipeline.Consumer.Open", "Pipeline.Consumer.Stats"
 PROVIDER = "Pipeline.Provider"

@@ -15,7 +15,7 @@ from conformance.contract.source import MalformedContract
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.draw import DRAWN, GROWN
-from conformance.trial.fuzz.growth import middle_changed
+from conformance.trial.fuzz.listings.growth import middle_changed
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import ACCEPTED, LONGEST, InputLimits, InputPlaces, printed
 from conformance.trial.generator import generator_of, known_generators

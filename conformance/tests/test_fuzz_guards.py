@@ -8,9 +8,9 @@ from typing import Any
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.growth import is_asked_again, large, middle_changed
-from conformance.trial.fuzz.guard_listings import at_numbers, beside_guards
-from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, of_same_length
+from conformance.trial.fuzz.listings.growth import is_asked_again, large, middle_changed
+from conformance.trial.fuzz.listings.guards import at_numbers, beside_guards
+from conformance.trial.fuzz.listings.inputs import exchanged, leaf_origins, of_same_length
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.seed import (
     ACCEPTED,
@@ -21,7 +21,7 @@ from conformance.trial.fuzz.seed import (
     seeds_of,
     vocabulary_of,
 )
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 INPUTS = Struct(
     (

@@ -16,15 +16,21 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.file_example import Snapshots
-from conformance.trial.fuzz.file_listings import degenerate_inputs, inputs_at_limits, leftovers, limits_in_words, losses
 from conformance.trial.fuzz.files import keeps_files
-from conformance.trial.fuzz.growth import large, near_long
-from conformance.trial.fuzz.input_listings import is_version, near_versions, versions
+from conformance.trial.fuzz.listings.files import (
+    degenerate_inputs,
+    inputs_at_limits,
+    leftovers,
+    limits_in_words,
+    losses,
+)
+from conformance.trial.fuzz.listings.growth import large, near_long
+from conformance.trial.fuzz.listings.inputs import is_version, near_versions, versions
+from conformance.trial.fuzz.listings.refusals import competing, damaged_twice
 from conformance.trial.fuzz.near_bytes import item_in, middle_parts_changed
-from conformance.trial.fuzz.refusals import competing, damaged_twice
 from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, Step
-from conformance.vectors.damage import RESHAPES, retyped
+from conformance.vectors.files.damage import RESHAPES, retyped
 from conformance.vectors.place import Place, degenerates
 
 FILES = {"COMMITTED": 9, "wal/00000000000000000000.rec": 9, "objects/" + "ab" * 32: 1}

@@ -9,14 +9,16 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Scalar
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz import draw, file_listings, program_listings
-from conformance.trial.fuzz.listings import LISTINGS, Listing, Origins
+from conformance.trial.fuzz import draw
+from conformance.trial.fuzz.listings import files as file_listings
+from conformance.trial.fuzz.listings import programs as program_listings
+from conformance.trial.fuzz.listings.near_frozen import LISTINGS, Listing, Origins
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.program_draw import pool_of
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, seeds_of, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 from conformance.vectors.place import put
 
 MARK = "marked-by-a-listing"

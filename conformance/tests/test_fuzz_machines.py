@@ -21,13 +21,13 @@ from conformance.tests.small_spec import SHIPPED, new_folder
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
+from conformance.trial.fuzz.listings.handles import TAKEN
 from conformance.trial.fuzz.machine import FOUND
-from conformance.trial.fuzz.near_handles import TAKEN
 from conformance.trial.fuzz.operator import SEEN_ONCE
 from conformance.trial.fuzz.program import ProgramCall, without_turns
-from conformance.vectors.build import build
 from conformance.vectors.case import Case
-from conformance.vectors.expand import expand
+from conformance.vectors.frozen.build import build
+from conformance.vectors.questions.expand import expand
 
 CALLS = 160
 COUNTED = COUNTER.replace("becomes: {count: state.count - 1u}", "becomes: {count: state.count}")

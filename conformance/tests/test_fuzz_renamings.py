@@ -7,10 +7,10 @@ from typing import Any
 from conformance.codec.codebook import codebook_of
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 from conformance.tests.shipped import shipped_library
+from conformance.trial.fuzz.listings.renamings import renamed_everywhere, renamings, twins
 from conformance.trial.fuzz.operator import calls_for
-from conformance.trial.fuzz.renamings import renamed_everywhere, renamings, twins
 from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 INPUTS = Struct(
     (

@@ -12,15 +12,15 @@ from conformance.codec.codebook import codebook_of
 from conformance.codec.form import form_of
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Value
 from conformance.tests.shipped import shipped_library
-from conformance.trial.fuzz.growth import large, middle_changed, near_long
-from conformance.trial.fuzz.input_listings import exchanged, leaf_origins, neighbours, of_same_length, pair_variants
+from conformance.trial.fuzz.listings.growth import large, middle_changed, near_long
+from conformance.trial.fuzz.listings.inputs import exchanged, leaf_origins, neighbours, of_same_length, pair_variants
+from conformance.trial.fuzz.listings.programs import degenerate, long_leaves
 from conformance.trial.fuzz.near_bytes import degenerate_items
 from conformance.trial.fuzz.operator import calls_for
 from conformance.trial.fuzz.program import ProgramCall
 from conformance.trial.fuzz.program_draw import may_be_asked, pool_of
-from conformance.trial.fuzz.program_listings import degenerate, long_leaves
 from conformance.trial.fuzz.seed import InputPlaces, longest_of, printed
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 from conformance.vectors.place import Place, degenerates
 
 INPUTS = Struct(

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.vectors.governance import ContractChange, Level, contract_changes
-from conformance.vectors.lock import LockedContract, Release
+from conformance.vectors.frozen.governance import ContractChange, Level, contract_changes
+from conformance.vectors.frozen.lock import LockedContract, Release
 
 NAME = "Line.Walk_v1"
 SURFACE = {

@@ -22,7 +22,7 @@ HARNESS = """
 import sys, time
 from conformance.backend.command import Process
 from conformance.tests.backends import process
-from conformance.vectors.temp_roots import Roots
+from conformance.vectors.files.temp_roots import Roots
 one = process("leaves_children_and_hangs")
 hello = one.hello()
 with Roots() as roots:

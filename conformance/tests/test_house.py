@@ -14,6 +14,7 @@ from conformance.tests.processes import ROOT
 from conformance.tests.sources import modules, shown, text_of, tree
 
 LAST = ("pytest_plugin", "pytest_checks")  # beside the command line, at the end of the row
+INNER = ("files", "conversation", "questions", "frozen")  # of `vectors`, in the order of imports
 LONGEST = 400  # lines
 # Words of the wire (DESIGN 6) that are also folders of the specification.
 WIRE_WORDS = {"data", "error"}
@@ -113,6 +114,30 @@ def test_an_import_to_the_right_would_be_seen() -> None:
     assert rightward("conformance.__init__", ["conformance.contract.types"]) == ["conformance.contract.types"]
     assert rightward("conformance.cli.run", ["conformance.pytest_plugin"]) == ["conformance.pytest_plugin"]
     assert rightward("conformance.cli.run", ["conformance.__version__", "json", "conformance.report.terminal"]) == []
+
+
+def inward(module: str, imported: Iterable[str]) -> list[str]:
+    """The imports of a module of the vectors that go against the row of its inner rooms."""
+    own = inner(module)
+    return [name for name in imported if name.startswith("conformance.vectors.") and inner(name) > own]
+
+
+def inner(name: str) -> int:
+    part = name.removeprefix("conformance.vectors.").split(".")[0]
+    return INNER.index(part) + 1 if part in INNER else 0
+
+
+def test_the_inner_rooms_of_the_vectors_import_one_way() -> None:
+    files = [file for file in HARNESS if file.relative_to(ROOT).parts[1] == "vectors"]
+    assert {inner(dotted(file)) for file in files} == set(range(len(INNER) + 1))
+    found = {shown(file): inward(dotted(file), imports(file)) for file in files}
+    assert {file: names for file, names in found.items() if names} == {}
+
+
+def test_an_import_against_the_inner_rooms_would_be_seen() -> None:
+    case, build = "conformance.vectors.case", "conformance.vectors.frozen.build.build"
+    assert inward(case, [build, "conformance.vectors.leaf"]) == [build]
+    assert inward(build, [case, "conformance.vectors.questions.expand"]) == []
 
 
 def test_harness_and_implementations_do_not_know_each_other() -> None:

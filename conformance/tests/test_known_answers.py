@@ -25,7 +25,7 @@ from conformance.trial.known_answers import AnswerStore, answers_of
 from conformance.trial.options import RunOptions
 from conformance.trial.run import reference
 from conformance.vectors.case import FileStep, QuestionCall, TreeStep
-from conformance.vectors.exchange import AnyStep, Exchange, Transcript
+from conformance.vectors.conversation.exchange import AnyStep, Exchange, Transcript
 
 STORE = AnswerStore("the digest of a reference")
 

@@ -25,10 +25,10 @@ from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.build import BuiltCorpus, build, check, regenerate
 from conformance.vectors.case import FileStep, Question, QuestionCall
-from conformance.vectors.expand import expand
-from conformance.vectors.freeze import freeze
+from conformance.vectors.frozen.build import BuiltCorpus, build, check, regenerate
+from conformance.vectors.frozen.freeze import freeze
+from conformance.vectors.questions.expand import expand
 
 
 @cache

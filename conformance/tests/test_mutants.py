@@ -21,7 +21,7 @@ from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, code
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import attempt
 from conformance.trial.committed_reports import UnreadableReport
-from conformance.trial.kill_matrix import (
+from conformance.trial.mutants.kill_matrix import (
     KillMatrix,
     MutantRow,
     Status,
@@ -32,7 +32,7 @@ from conformance.trial.kill_matrix import (
     read_matrix,
     undeclared_classes,
 )
-from conformance.trial.mutants import CoveredFunctions, MutantScope, footprints, measure_matrix, reach_of
+from conformance.trial.mutants.run import CoveredFunctions, MutantScope, footprints, measure_matrix, reach_of
 
 WRONG = "draw-before-increment"
 SMALL = ("control", WRONG)

@@ -12,7 +12,7 @@ import pytest
 from conformance.tests.mutant_results import ORDER, cases_of, codebook
 from conformance.tests.processes import ROOT
 from conformance.trial.client import attempt
-from conformance.trial.mutants import footprints
+from conformance.trial.mutants.run import footprints
 
 FILE = Path("impl", "reference", "data", "seeded_block_permute.py")
 SAMPLE = '''

@@ -17,16 +17,16 @@ from conformance.contract.family import Mutant
 from conformance.tests.mutant_results import EMIT, cases_of, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.trial import mutant_interview
 from conformance.trial.check import Diagnosis, Verdict
 from conformance.trial.client import Attempt, Client, attempt, behaviour
-from conformance.trial.diagnosis import NOT_EXPLAINED, diagnose
-from conformance.trial.kill_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.mutant_interview import MutantInterview
+from conformance.trial.diagnosis import interview as mutant_interview
+from conformance.trial.diagnosis.diagnosis import NOT_EXPLAINED, diagnose
+from conformance.trial.diagnosis.interview import MutantInterview
+from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import Corpus, load_corpus
+from conformance.vectors.frozen.corpus import Corpus, load_corpus
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 LISTED, NEAR = "listed", "nearly"

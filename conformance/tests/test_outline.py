@@ -17,7 +17,7 @@ from conformance.tests.small_spec import copy_settings
 from conformance.tests.test_cli_house import edit
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
-from conformance.vectors.corpus import Corpus, load_corpus
+from conformance.vectors.frozen.corpus import Corpus, load_corpus
 
 pytestmark = pytest.mark.usefixtures("cache")
 

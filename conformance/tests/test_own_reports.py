@@ -18,7 +18,7 @@ from conformance.tests.certificates import evidence
 from conformance.tests.processes import ROOT
 from conformance.tests.runs import MAP, failed, passed, record
 from conformance.tests.shipped import shipped_library
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from conformance.backend.outcome import Crash, Lost, ObservedResult
 from conformance.codec.cbor import decode, encode_canonical
 from conformance.tests.mutant_results import codebook, quick_cases
 from conformance.trial.client import Client
-from conformance.trial.mutant_interview import MOST_LEFT_OUT, FailingQuestion, MutantProbe, questions_of
-from conformance.trial.neighbourhood import LONGEST, AnySteps, cost, in_turns, is_long
+from conformance.trial.diagnosis.interview import MOST_LEFT_OUT, FailingQuestion, MutantProbe, questions_of
+from conformance.trial.diagnosis.neighbourhood import LONGEST, AnySteps, cost, in_turns, is_long
 from conformance.vectors.case import CallStep, FileStep, QuestionCall
 from conformance.vectors.compact import expanded, recipe
-from conformance.vectors.exchange import Exchange, Transcript
-from conformance.vectors.file_steps import codec_of
-from conformance.vectors.filecodec import encode_file
+from conformance.vectors.conversation.exchange import Exchange, Transcript
+from conformance.vectors.files.file_steps import codec_of
+from conformance.vectors.files.filecodec import encode_file
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 INPUTS = {

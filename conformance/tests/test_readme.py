@@ -11,7 +11,7 @@ import pytest
 from conformance.cli.main import COMMANDS, added_commands, status_of
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```text.*?\n(.*?)^```$", README, re.M | re.S)

@@ -37,7 +37,7 @@ from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import suite_at
 from conformance.trial.check import Difference, FailedCall, Kind, KnownFailure, Result, Verdict
 from conformance.trial.committed_reports import FLOOR_FILE, MATRIX_FILE, UnreadableReport
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 
 class Elements(HTMLParser):

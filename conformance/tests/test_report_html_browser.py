@@ -14,7 +14,7 @@ from conformance.report.record import Record
 from conformance.tests.browser import Opened, opened
 from conformance.tests.runs import BATCH, EXCUSE, MAP, ORDER, check, failed, lost, passed, record
 from conformance.trial.check import Diagnosis, Difference, Kind, Result, Verdict
-from conformance.trial.floor import PassRate
+from conformance.trial.mutants.floor import PassRate
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 LEVELS = {"asked": "posix", "reached": "kill", "sampled": True}

@@ -26,9 +26,9 @@ from conformance.tests.shipped import shipped_library
 from conformance.trial import law
 from conformance.trial.law import LawBroken, law_root
 from conformance.vectors.case import FileStep, QuestionCall, RestartStep, TreeStep
-from conformance.vectors.exchange import Transcript, exchanges
-from conformance.vectors.lock import contract_digest
-from conformance.vectors.temp_roots import Roots
+from conformance.vectors.conversation.exchange import Transcript, exchanges
+from conformance.vectors.files.temp_roots import Roots
+from conformance.vectors.frozen.lock import contract_digest
 
 MODULE = '''\
 """Keeps files and totals."""

@@ -18,7 +18,7 @@ from conformance.trial.check import Counts, Kind, KnownFailure, RunResult, Verdi
 from conformance.trial.options import NoProgress, RunOptions, Selection
 from conformance.trial.run import UnfitBackend, run_trial
 from conformance.vectors.case import Accumulation, Case, RestartStep
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 ERROR, FAIL = Verdict.ERROR, Verdict.FAIL
 ISSUE = "https://example.org/1"

@@ -14,8 +14,8 @@ from conformance.trial.crash import trial as crash_trial
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.vector_file import Index
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.vector_file import Index
 
 GOOD = writer("single_file", "control")
 NO_SYNC = writer("single_file", "no-fsync-of-the-file")

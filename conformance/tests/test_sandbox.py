@@ -23,7 +23,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.suite_file import bundled_suite
 from conformance.report.record import read_record
 from conformance.tests.small_spec import SHIPPED
-from conformance.vectors.temp_roots import run_folder
+from conformance.vectors.files.temp_roots import run_folder
 from conftest import not_run
 
 LAYOUT = bundled_suite()

@@ -26,8 +26,8 @@ from conformance.trial.check import RunResult, Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import CallStep, Case, ExpectedResult, RestartStep
-from conformance.vectors.corpus import Corpus, load_corpus
-from conformance.vectors.vector_file import Index
+from conformance.vectors.frozen.corpus import Corpus, load_corpus
+from conformance.vectors.frozen.vector_file import Index
 from conftest import not_run
 
 FAIL, ERROR = Verdict.FAIL, Verdict.ERROR

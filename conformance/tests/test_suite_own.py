@@ -19,7 +19,7 @@ from conformance.pytest_checks import CheckProcess
 from conformance.report.record import read_record
 from conformance.tests.released_suite import edit
 from conformance.trial.options import RunOptions
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 Capture = pytest.CaptureFixture[str]
 OPERATOR = "Bounds.Clamp_v1"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.vectors.filecodec import Undecodable, Unencodable, decode_file, encode_file
+from conformance.vectors.files.filecodec import Undecodable, Unencodable, decode_file, encode_file
 
 ROOT = Path(__file__).parents[2]
 DTYPES = {

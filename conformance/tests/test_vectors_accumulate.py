@@ -16,8 +16,15 @@ from conformance.codec.cbor import Tagged, encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.tests.vectors_walk import OPERATOR, load
-from conformance.vectors.accumulate import AccumulatedRun, accumulate, gap, inputs_of, random_number, window_of
 from conformance.vectors.case import Accumulation
+from conformance.vectors.conversation.accumulate import (
+    AccumulatedRun,
+    accumulate,
+    gap,
+    inputs_of,
+    random_number,
+    window_of,
+)
 
 CHAIN = Accumulation(
     OPERATOR, {"place": {"lap": "0", "at": "5"}, "width": 3}, "visited", "chain", {"place": "after"}, "", 5, ()

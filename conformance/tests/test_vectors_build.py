@@ -16,11 +16,11 @@ from conformance.contract.suite import Suite
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
-from conformance.vectors.build import BuiltCorpus, Checked, build, check, diff, regenerate
-from conformance.vectors.corpus import Corpus, CorruptedCorpus, load_corpus
-from conformance.vectors.governance import governance
-from conformance.vectors.lock import LOCK_FILE, BadLock, Lock, Release, lock_text, read_lock, release
-from conformance.vectors.vector_file import case_digest, case_of
+from conformance.vectors.frozen.build import BuiltCorpus, Checked, build, check, diff, regenerate
+from conformance.vectors.frozen.corpus import Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.frozen.governance import governance
+from conformance.vectors.frozen.lock import LOCK_FILE, BadLock, Lock, Release, lock_text, read_lock, release
+from conformance.vectors.frozen.vector_file import case_digest, case_of
 
 FILE = f"data/{OPERATOR}.json"
 GOLDEN = SMALL.replace("    why: Many steps.\n", "    why: Many steps.\n    profile: golden\n")
@@ -375,7 +375,7 @@ REGENERATE = """
 import sys
 from conformance.contract.suite import Suite
 from conformance.contract.library import load_library
-from conformance.vectors.build import regenerate
+from conformance.vectors.frozen.build import regenerate
 from pathlib import Path
 root, reference, jobs = sys.argv[1:]
 made = regenerate(load_library(Suite(Path(root))), int(jobs), True, reference=reference)

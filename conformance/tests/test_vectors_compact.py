@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Tensor
 from conformance.vectors.compact import compact, compact_tensor
-from conformance.vectors.difference import Difference, first_difference
+from conformance.vectors.conversation.difference import Difference, first_difference
 from conformance.vectors.draft import to_wire
 from conformance.vectors.jsontext import digest_of
 

@@ -18,7 +18,7 @@ from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
 from conformance.vectors.case import CallStep, ExpectedResult, FileStep, QuestionCall, RestartStep, TreeStep
-from conformance.vectors.exchange import (
+from conformance.vectors.conversation.exchange import (
     ConversationContext,
     Exchange,
     answered,

@@ -10,8 +10,8 @@ from conformance.backend.resolve import BackendNotFound
 from conformance.codec.codebook import codebook_of
 from conformance.tests.vectors_walk import HEAD, OPERATOR, SMALL, backend, load
 from conformance.vectors.case import CallStep, ExpectedFailure, ExpectedResult
-from conformance.vectors.expand import expand
-from conformance.vectors.freeze import Frozen, freeze
+from conformance.vectors.frozen.freeze import Frozen, freeze
+from conformance.vectors.questions.expand import expand
 
 INTRO = "vectors:\n  - group: g\n    why: Because.\n    requirement: N01\n    base: start\n"
 ACCUMULATE = "    accumulate: {output: visited, generator: chain, count: 100, feed: {place: after}"

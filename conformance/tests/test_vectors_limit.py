@@ -11,7 +11,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.source import MalformedContract
 from conformance.contract.syntax import SizeLimit, size_limits
 from conformance.tests.small_spec import CONTRACT, load
-from conformance.vectors.expand import expand
+from conformance.vectors.questions.expand import expand
 
 GROUP = "  - group: long\n    why: It is bounded.\n    requirement: N01\n    base: four\n    set: {label: a}\n"
 

@@ -12,9 +12,9 @@ from conformance.contract.types import ListOf, MapOf, Scalar, Value
 from conformance.vectors import compact
 from conformance.vectors.compact import LONGEST_TEXT, BadRecipe, expanded, holds_recipe, is_recipe, recipe, with_recipes
 from conformance.vectors.draft import to_wire
-from conformance.vectors.filecodec import encode_file
+from conformance.vectors.files.filecodec import encode_file
+from conformance.vectors.frozen.vector_file import Models
 from conformance.vectors.jsontext import digest_of
-from conformance.vectors.vector_file import Models
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from conformance.contract.library import load_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.vectors.corpus import load_corpus
-from conformance.vectors.governance import governance
-from conformance.vectors.lock import contract_digest, read_lock
+from conformance.vectors.frozen.corpus import load_corpus
+from conformance.vectors.frozen.governance import governance
+from conformance.vectors.frozen.lock import contract_digest, read_lock
 
 
 def test_the_shipped_corpus_loads_whole_and_is_small() -> None:

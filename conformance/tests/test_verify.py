@@ -20,7 +20,7 @@ from conformance.tests.certificates import NOW, Certifier, evidence, policy
 from conformance.tests.runs import MAP
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 Capture = pytest.CaptureFixture[str]
 SCHEMAS = SHIPPED.spec / "schema"

@@ -22,11 +22,11 @@ from conformance.tests import small_house
 from conformance.tests.counter_spec import write as write_counter
 from conformance.tests.small_spec import CONTRACT, NAME, suite_at, write_spec
 from conformance.tests.test_cli_house import edit
-from conformance.vectors import corpus as corpus_module
 from conformance.vectors.case import Case
-from conformance.vectors.corpus import CorruptedCorpus, outline_of
-from conformance.vectors.lock import contract_digest
-from conformance.vectors.vector_file import case_of
+from conformance.vectors.frozen import corpus as corpus_module
+from conformance.vectors.frozen.corpus import CorruptedCorpus, outline_of
+from conformance.vectors.frozen.lock import contract_digest
+from conformance.vectors.frozen.vector_file import case_of
 
 pytestmark = pytest.mark.usefixtures("cache")
 

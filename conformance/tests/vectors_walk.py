@@ -10,7 +10,7 @@ from conformance.contract.suite import Suite
 from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import TYPES, write_spec
 from conformance.vectors.case import Question
-from conformance.vectors.expand import expand
+from conformance.vectors.questions.expand import expand
 
 OPERATOR = "UML_OS.Data.Walk_v1"
 

@@ -28,7 +28,7 @@ from conformance.trial.check import (
 )
 from conformance.vectors.case import Case, Step, TreeStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import Exchange, Transcript, exchanges, may_share, runs_alone
+from conformance.vectors.conversation.exchange import Exchange, Transcript, exchanges, may_share, runs_alone
 
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"

@@ -31,10 +31,10 @@ from conformance.trial.path_content import (
     shown_content,
 )
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
-from conformance.vectors.exchange import ConversationContext, Exchange, Transcript, exchanges
+from conformance.vectors.conversation.exchange import ConversationContext, Exchange, Transcript, exchanges
+from conformance.vectors.files.temp_roots import fault_of
 from conformance.vectors.leaf import is_root
 from conformance.vectors.place import OTHER_DIGITS
-from conformance.vectors.temp_roots import fault_of
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
 _PLACED: Final = 180  # bystanders in one root

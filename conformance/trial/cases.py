@@ -37,7 +37,6 @@ from conformance.trial.check import (
     outcome_name,
     tree_failure,
 )
-from conformance.vectors.accumulate import accumulate, gap
 from conformance.vectors.case import (
     CallStep,
     Case,
@@ -48,11 +47,12 @@ from conformance.vectors.case import (
     TreeStep,
     label,
 )
-from conformance.vectors.contradiction import contradiction
-from conformance.vectors.difference import difference
-from conformance.vectors.exchange import ConversationContext, may_share, runs_alone
-from conformance.vectors.state_tracking import situations
-from conformance.vectors.temp_roots import StepRefused
+from conformance.vectors.conversation.accumulate import accumulate, gap
+from conformance.vectors.conversation.contradiction import contradiction
+from conformance.vectors.conversation.difference import difference
+from conformance.vectors.conversation.exchange import ConversationContext, may_share, runs_alone
+from conformance.vectors.conversation.state_tracking import situations
+from conformance.vectors.files.temp_roots import StepRefused
 
 _MOST: Final = 3  # guards that a report names
 

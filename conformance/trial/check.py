@@ -22,9 +22,9 @@ from conformance.backend.outcome import (
     describe,
 )
 from conformance.vectors.case import Step, TreeStep, label
-from conformance.vectors.difference import Difference as Difference
-from conformance.vectors.difference import tree_difference
-from conformance.vectors.exchange import Transcript
+from conformance.vectors.conversation.difference import Difference as Difference
+from conformance.vectors.conversation.difference import tree_difference
+from conformance.vectors.conversation.exchange import Transcript
 
 
 class Verdict(StrEnum):

@@ -24,7 +24,14 @@ from conformance.trial.check import FailedCall, Kind, Result, Verdict
 from conformance.trial.known_answers import AnswerStore, KnownAnswers
 from conformance.trial.options import DEFAULT_TIMEOUT
 from conformance.vectors.case import Case
-from conformance.vectors.exchange import AnyStep, CallObserver, ConversationContext, Transcript, exchanges, runs_alone
+from conformance.vectors.conversation.exchange import (
+    AnyStep,
+    CallObserver,
+    ConversationContext,
+    Transcript,
+    exchanges,
+    runs_alone,
+)
 
 
 def driver_of(

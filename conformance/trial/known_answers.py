@@ -22,7 +22,7 @@ from conformance.contract.cache import MISSING, PACKAGE, Cache, digest_of_files,
 from conformance.contract.lazy import files_digest
 from conformance.contract.suite import Suite
 from conformance.vectors.case import CallStep, FileStep, QuestionCall, TreeStep
-from conformance.vectors.exchange import AnyStep, Transcript
+from conformance.vectors.conversation.exchange import AnyStep, Transcript
 
 _KIND: Final = "answers"
 _SKIPPED: Final = ("__pycache__", "node_modules")

@@ -21,7 +21,7 @@ from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suite import Suite
 from conformance.trial.check import FailedCall
 from conformance.trial.generator import offered
-from conformance.vectors.temp_roots import Roots
+from conformance.vectors.files.temp_roots import Roots
 
 Axes = dict[str, tuple[Any, ...]]
 Point = Mapping[str, Any]

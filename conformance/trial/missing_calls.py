@@ -11,7 +11,7 @@ from conformance.contract.source import names
 from conformance.contract.syntax import Relation, comparisons
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.guards import FALSE, TRUE, WORDS, sides
-from conformance.vectors.state_tracking import NEIGHBOURS, comparisons_of
+from conformance.vectors.conversation.state_tracking import NEIGHBOURS, comparisons_of
 
 _TWICE: Final = 2  # calls that a guard decides, so that none is right by chance (L412)
 _NAMES: Final = {-1: "below", 0: "on", 1: "above"}

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any, Final
 
-from conformance.vectors.temp_roots import LONGEST_FILE
+from conformance.vectors.files.temp_roots import LONGEST_FILE
 
 LARGE: Final = 1 << 24  # bytes of a file; a larger one is known by its digest
 OTHERS: Final = b"a file of others"

@@ -20,7 +20,7 @@ from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.options import PROFILES, RunOptions
 from conformance.vectors.case import CallStep, Case
-from conformance.vectors.corpus import Corpus, outline_of
+from conformance.vectors.frozen.corpus import Corpus, outline_of
 
 # Laws, behaviour, fuzzing and crash testing cost 100 ms to import, and a quick run does without them.
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from conformance.trial.known_answers import AnswerStore, answers_of
 from conformance.trial.options import FailureLimit, NoProgress, Progress, RunOptions, Selection
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
-from conformance.vectors.corpus import CONTRACT, Corpus
-from conformance.vectors.lock import contract_digests
-from conformance.vectors.temp_roots import run_folder
+from conformance.vectors.files.temp_roots import run_folder
+from conformance.vectors.frozen.corpus import CONTRACT, Corpus
+from conformance.vectors.frozen.lock import contract_digests
 
 if TYPE_CHECKING:
     from conformance.trial.fuzz import Fuzzing
@@ -201,9 +201,9 @@ class _Run:
         """The known mistake that explains the failures; None if no kill matrix is committed."""
         # Only a run with failures pays for these imports.
         from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
-        from conformance.trial.diagnosis import MOST_UNLISTED, diagnose, unlisted
-        from conformance.trial.kill_matrix import believed, read_matrix
-        from conformance.trial.mutant_interview import MutantInterview
+        from conformance.trial.diagnosis.diagnosis import MOST_UNLISTED, diagnose, unlisted
+        from conformance.trial.diagnosis.interview import MutantInterview
+        from conformance.trial.mutants.kill_matrix import believed, read_matrix
 
         file = self.library.suite.reports / MATRIX_FILE
         if not file.is_file():

@@ -14,7 +14,7 @@ from conformance.contract.suite_file import find_suite
 from conformance.trial import run
 from conformance.trial.check import RunResult
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions
-from conformance.vectors.corpus import load_corpus
+from conformance.vectors.frozen.corpus import load_corpus
 
 SANDBOXES: Final = ("none", "bwrap")
 

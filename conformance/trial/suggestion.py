@@ -17,16 +17,16 @@ from conformance.contract.syntax import Relation
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
+from conformance.trial.fuzz.listings.programs import degenerate, opening
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import Program, method_of, without_turns
 from conformance.trial.fuzz.program_draw import Pool, move_of, pool_of, programs
-from conformance.trial.fuzz.program_listings import degenerate, opening
 from conformance.trial.fuzz.seed import Seeds, printed, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.trial.missing_calls import MissingCall, missing_calls
 from conformance.vectors.case import Case
+from conformance.vectors.conversation.state_tracking import SUCCEEDS
 from conformance.vectors.place import Place, distinct_places, empty_value, put
-from conformance.vectors.state_tracking import SUCCEEDS
 
 _NO_CASE: Final = Case("a suggestion", "", "", "", (), (), "quick", ())
 _ROUNDS: Final = 3  # comparisons that are solved one after the other in one input

@@ -25,7 +25,7 @@ from conformance.trial.challenge import newly_asked_share
 from conformance.trial.check import RunResult, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.options import PROFILES, RunOptions
-from conformance.vectors.vector_file import INDEX_FILE
+from conformance.vectors.frozen.vector_file import INDEX_FILE
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"

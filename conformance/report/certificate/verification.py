@@ -28,7 +28,7 @@ from conformance.report.certificate.statement import (
 )
 from conformance.report.untrusted import Unreadable, read_bounded
 from conformance.trial.options import PROFILES
-from conformance.vectors.lock import contract_digests
+from conformance.vectors.frozen.lock import contract_digests
 
 SCHEMA: Final = "policy.schema.json"
 _MOST: Final = 1 << 20  # bytes

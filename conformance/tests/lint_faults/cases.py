@@ -13,7 +13,7 @@ from conformance.lint.guards import reads_files, sides
 from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract, without_cases
 from conformance.vectors.case import Case
-from conformance.vectors.state_tracking import comparisons_of
+from conformance.vectors.conversation.state_tracking import comparisons_of
 
 
 def case_faults(subject: LintTarget) -> Iterator[Fault]:

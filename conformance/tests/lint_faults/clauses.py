@@ -13,7 +13,7 @@ from conformance.lint.checks import mentions
 from conformance.lint.determinism import carried_paths, list_paths
 from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Edit, Fault, Tree, add, drop, put, with_contract
-from conformance.vectors.contradiction import equations_of
+from conformance.vectors.conversation.contradiction import equations_of
 from conformance.vectors.notable import AXES
 
 _GHOST = "Missing.Ghost_v1"

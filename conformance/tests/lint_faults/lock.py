@@ -8,9 +8,9 @@ from functools import partial
 
 from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Fault, put, with_cases, with_contract
-from conformance.vectors.corpus import Corpus
-from conformance.vectors.lock import Lock, LockedContract, lock_of, release
-from conformance.vectors.vector_file import Index
+from conformance.vectors.frozen.corpus import Corpus
+from conformance.vectors.frozen.lock import Lock, LockedContract, lock_of, release
+from conformance.vectors.frozen.vector_file import Index
 
 
 def lock_faults(subject: LintTarget) -> Iterator[Fault]:

@@ -28,12 +28,12 @@ from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import pool_of, programs
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, Vocabulary, printed, seeds_of, vocabulary_of
 from conformance.trial.generator import Native
-from conformance.vectors.accumulate import AccumulatedRun, accumulate, gap
 from conformance.vectors.case import Accumulation, CallStep, Case, QuestionCall
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import runs_alone
+from conformance.vectors.conversation.accumulate import AccumulatedRun, accumulate, gap
+from conformance.vectors.conversation.exchange import runs_alone
+from conformance.vectors.conversation.state_tracking import UNKNOWN_HANDLE
 from conformance.vectors.leaf import contains_value, is_damaged, is_reference
-from conformance.vectors.state_tracking import UNKNOWN_HANDLE
 
 
 @dataclass(frozen=True, slots=True)

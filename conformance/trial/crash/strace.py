@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.backend.resolve import BackendCommand
-from conformance.vectors.temp_roots import run_folder
+from conformance.vectors.files.temp_roots import run_folder
 
 _LINE: Final = re.compile(rb"^(\d+) +(.*)\Z", re.S)
 _CALL: Final = re.compile(rb"^(\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+)(?:<((?:\\x[0-9a-f]{2})*)>)?", re.S)

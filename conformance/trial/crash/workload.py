@@ -20,10 +20,10 @@ from conformance.trial.crash.operation import snapshot
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.states import CrashModel
 from conformance.trial.crash.strace import Event
+from conformance.vectors.conversation.exchange import resolve
 from conformance.vectors.draft import Draft, Reference, YamlPlace
-from conformance.vectors.exchange import resolve
+from conformance.vectors.files.temp_roots import fault_of
 from conformance.vectors.leaf import UnknownPath, type_at, value_at
-from conformance.vectors.temp_roots import fault_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from random import Random
 from typing import Final
 
 from conformance.codec.codebook import OperatorForms
-from conformance.trial.fuzz.growth import grown, near_long
-from conformance.trial.fuzz.input_listings import leaf_origins, leaf_variants
-from conformance.trial.fuzz.listings import LISTINGS, Origins
+from conformance.trial.fuzz.listings.growth import grown, near_long
+from conformance.trial.fuzz.listings.inputs import leaf_origins, leaf_variants
+from conformance.trial.fuzz.listings.near_frozen import LISTINGS, Origins
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.seed import (
     ACCEPTED,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.contract.family import FileFormat
 from conformance.trial.bystanders import near_misses
 from conformance.vectors.case import FileStep
-from conformance.vectors.damage import RESHAPES
+from conformance.vectors.files.damage import RESHAPES
 
 Edit = tuple[FileStep, ...]  # a swap takes three steps
 Sizes = Mapping[str, int]  # of the regular files of one root, by path

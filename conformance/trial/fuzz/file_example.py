@@ -17,10 +17,10 @@ from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, some_of
 from conformance.trial.generator import valid
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import AnyStep, ConversationContext, Transcript
-from conformance.vectors.formed import FormedFiles
+from conformance.vectors.conversation.exchange import AnyStep, ConversationContext, Transcript
+from conformance.vectors.files.formed import FormedFiles
+from conformance.vectors.files.temp_roots import StepRefused
 from conformance.vectors.leaf import contains_value
-from conformance.vectors.temp_roots import StepRefused
 
 T = TypeVar("T")
 SMALL: Final = 4_096  # bytes of a file whose content is noted

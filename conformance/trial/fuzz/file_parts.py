@@ -27,7 +27,7 @@ from conformance.trial.fuzz.file_example import (
     ranked,
 )
 from conformance.vectors.case import CallStep, FileStep
-from conformance.vectors.exchange import AnyStep, Transcript
+from conformance.vectors.conversation.exchange import AnyStep, Transcript
 
 _MOST_UNREAD: Final = 4  # cases in which an operation reads no file of a kind, until it counts as one that reads none
 _MOST_IN_A_ROW: Final = 16  # files that an operation does not read, until it counts as one that reads none

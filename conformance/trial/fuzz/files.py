@@ -30,15 +30,15 @@ from conformance.trial.check import (
 from conformance.trial.client import Client, Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
-from conformance.trial.fuzz.file_listings import FILE_LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
+from conformance.trial.fuzz.listings.files import FILE_LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
+from conformance.trial.fuzz.listings.refusals import competing, damaged_twice, escaping_paths, is_refused
+from conformance.trial.fuzz.listings.renamings import renamed_everywhere
 from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost_call, wrong_answer
-from conformance.trial.fuzz.refusals import competing, damaged_twice, escaping_paths, is_refused
-from conformance.trial.fuzz.renamings import renamed_everywhere
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
-from conformance.vectors.exchange import AnyStep, Transcript, runs_alone
+from conformance.vectors.conversation.exchange import AnyStep, Transcript, runs_alone
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
 FOUND: Final = "the fewest edits found after which the backend and the reference differ"

@@ -15,7 +15,15 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, lost, unjudged
 from conformance.trial.client import Client, Walked, walked_by_both
-from conformance.trial.fuzz.near_handles import NearHandles, traces_of_every_operation
+from conformance.trial.fuzz.listings.handles import NearHandles, traces_of_every_operation
+from conformance.trial.fuzz.listings.programs import (
+    degenerate,
+    emptied_programs,
+    long_leaves,
+    nothing_asked,
+    opening,
+)
+from conformance.trial.fuzz.listings.sequences import ended, refused_later, repeated, rounds
 from conformance.trial.fuzz.operator import (
     LEAST_SUCCEEDED,
     SEEN_ONCE,
@@ -34,22 +42,14 @@ from conformance.trial.fuzz.program import (
     trace_lines,
 )
 from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
-from conformance.trial.fuzz.program_listings import (
-    degenerate,
-    emptied_programs,
-    long_leaves,
-    nothing_asked,
-    opening,
-)
-from conformance.trial.fuzz.program_sequences import ended, refused_later, repeated, rounds
 from conformance.trial.fuzz.shrink import in_steps, smallest_example
 from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep, Step
-from conformance.vectors.contradiction import contradiction
-from conformance.vectors.exchange import Transcript
-from conformance.vectors.filedraft import roots_of
-from conformance.vectors.group import Expansion
-from conformance.vectors.machine_trace import given_steps
-from conformance.vectors.state_tracking import StateTransition, situations
+from conformance.vectors.conversation.contradiction import contradiction
+from conformance.vectors.conversation.exchange import Transcript
+from conformance.vectors.conversation.state_tracking import StateTransition, situations
+from conformance.vectors.questions.filedraft import roots_of
+from conformance.vectors.questions.group import Expansion
+from conformance.vectors.questions.machine_trace import given_steps
 
 FOUND: Final = "the shortest sequence of calls found on which the backend and the reference differ"
 CONTRADICTED: Final = "the reference contradicts its contract"

@@ -31,8 +31,8 @@ from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, seeds_of
 from conformance.trial.fuzz.shrink import RecordedChoices, in_steps, simpler, smallest_example
 from conformance.trial.generator import Native
 from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult, QuestionCall
-from conformance.vectors.difference import difference
-from conformance.vectors.exchange import AnyStep
+from conformance.vectors.conversation.difference import difference
+from conformance.vectors.conversation.exchange import AnyStep
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
 SEEN_ONCE: Final = "the backend and the reference differed once, but not when the call was repeated alone"

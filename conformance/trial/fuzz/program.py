@@ -14,11 +14,11 @@ from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, kept_or_
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
 from conformance.vectors.compact import holds_recipe
-from conformance.vectors.exchange import AnyStep
+from conformance.vectors.conversation.exchange import AnyStep
+from conformance.vectors.conversation.state_tracking import UNKNOWN_HANDLE
 from conformance.vectors.leaf import is_damaged, is_reference
-from conformance.vectors.machine_trace import kebab, own_roots
 from conformance.vectors.place import ABSENT
-from conformance.vectors.state_tracking import UNKNOWN_HANDLE
+from conformance.vectors.questions.machine_trace import kebab, own_roots
 
 NOT_GIVEN: Final = -1  # instead of the number of a turn: a handle that no operation returned
 

@@ -23,7 +23,7 @@ from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, meth
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
-from conformance.vectors.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, CallEffect, MachineCall, Model
+from conformance.vectors.conversation.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, CallEffect, MachineCall, Model
 
 LONGEST: Final = 14  # turns of a drawn program
 _SELDOM: Final = 0.1  # of the turns open one more handle

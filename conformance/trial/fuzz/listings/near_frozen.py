@@ -1,0 +1,76 @@
+"""The listings of inputs near the frozen ones. Pure operators, operators of files and machines are all asked them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from conformance.trial.fuzz.listings.guards import at_numbers, beside_guards
+from conformance.trial.fuzz.listings.inputs import exchanged, neighbours, pair_variants, triple_variants, versions
+from conformance.trial.fuzz.listings.renamings import renamings, twins
+from conformance.trial.fuzz.seed import ACCEPTED, Vocabulary
+from conformance.trial.generator import Native
+
+_MOST_TOGETHER: Final = 150  # inputs with three large numbers that the guards are asked about; they refuse most
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """The inputs that listings change.
+
+    `by_side` holds them by the guard that refuses them, ACCEPTED for none. `side` names the guard that refuses any
+    input, None for an input that must not be asked.
+    """
+
+    words: Vocabulary
+    by_side: Mapping[str, Sequence[Native]]
+    side: Callable[[Native], str | None]
+
+    @property
+    def accepted(self) -> Sequence[Native]:
+        """The inputs that no guard refuses."""
+        return self.by_side.get(ACCEPTED, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Inputs that show one kind of mistake, and how many of them a pure operator is asked.
+
+    If it is for `accepted` inputs, those that a guard refuses show nothing.
+    """
+
+    make: Callable[[Origins], Iterator[Native]]
+    most: int
+    accepted: bool = False
+
+    def inputs(self, origins: Origins) -> Iterator[Native]:
+        """The inputs near these, one after the other."""
+        made = self.make(origins)
+        return (native for native in made if origins.side(native) == ACCEPTED) if self.accepted else made
+
+
+def _pairs(origins: Origins) -> Iterator[Native]:
+    """Large numbers at two leaves that a guard compares: of those for two leaves, some are refused and some are not."""
+    for natives in pair_variants(origins.words.inside, origins.accepted):
+        if len({origins.side(native) for native in natives} - {None}) > 1:
+            yield from natives
+
+
+def _triples(origins: Origins) -> Iterator[Native]:
+    """Large numbers at three leaves."""
+    yield from islice(triple_variants(origins.words.inside, origins.accepted), _MOST_TOGETHER)
+
+
+LISTINGS: Final = (
+    Listing(_pairs, 300),
+    Listing(_triples, 40, accepted=True),
+    Listing(lambda origins: neighbours(origins.words.inside, origins.accepted), 120, accepted=True),
+    Listing(lambda origins: exchanged(origins.words.inside, origins.accepted), 150),
+    Listing(lambda origins: versions(origins.words.inside, origins.accepted, origins.words.words), 150),
+    Listing(lambda origins: at_numbers(origins.words.inside, origins.accepted, origins.words.numbers), 150),
+    Listing(lambda origins: beside_guards(origins.words.inside, origins.by_side, origins.side), 80),
+    Listing(lambda origins: renamings(origins.words.inside, origins.accepted), 120),
+    Listing(lambda origins: twins(origins.words.inside, origins.accepted), 120),
+)

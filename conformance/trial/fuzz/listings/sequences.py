@@ -1,0 +1,164 @@
+"""Programs in which calls come again, or follow each other in other orders. They are asked before any drawn one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from conformance.contract.machine import State
+from conformance.contract.types import Enum
+from conformance.trial.fuzz.listings.programs import fullest_inputs, open_handles
+from conformance.trial.fuzz.program import Program, ProgramCall, method_of
+from conformance.trial.fuzz.program_draw import Pool, Seed, opening_turns, reading, within
+
+_REPEATED: Final = 12  # turns with the same inputs
+_MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
+_MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
+_MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
+
+
+def repeated(pool: Pool) -> Iterator[Program]:
+    """For every operation that closes no handle, the same call again and again, as often as some handle allows.
+
+    This finds backends that are wrong from the fifth or the tenth call of a handle on.
+    """
+    handles = open_handles(pool)
+    for operator in (name for name in pool.seeds if method_of(pool.codebook, name).takes):
+        if not pool.model.closes(operator) and handles:
+            seed = fullest_inputs(pool, operator)[0]
+            turn = ProgramCall(operator, seed.native, seed.roots, 0)
+            times, given = max(
+                ((_times(pool, turn, state), given) for given, state in handles), key=lambda pair: pair[0]
+            )
+            yield (given, *[turn] * times, *reading(pool, [0]))
+
+
+def _times(pool: Pool, turn: ProgramCall, state: State | None) -> int:
+    """How often a handle lets a turn through, up to the number that is asked."""
+    for k in range(_REPEATED):
+        if not pool.passes(turn, state):
+            return k
+        state = pool.after(turn, state)
+    return _REPEATED
+
+
+def refused_later(pool: Pool) -> Iterator[Program]:
+    """For every two calls: the first again and again until the state refuses the second, which it let through before.
+
+    The second is asked there, the handle is read, and the first is asked once more. This finds backends that do a part
+    of a call and then refuse it.
+    """
+    if pool.plain is None:
+        return
+    (given, fresh), look = pool.plain, (*reading(pool, [0]),)
+    names = [name for name in pool.seeds if _is_asked(pool, name)]
+    turns = [ProgramCall(name, one.native, one.roots, 0) for name in names for one in pool.good[name][:_MOST_SEEDS]]
+    for turn in turns:
+        left = [other for other in turns if pool.passes(other, fresh)]
+        state: State | None = fresh
+        for count in range(1, _REPEATED + 1):
+            if not pool.passes(turn, state):
+                break
+            state = pool.after(turn, state)
+            for other in [one for one in left if not pool.passes(one, state)]:
+                left.remove(other)
+                yield (given, *[turn] * count, other, *look, turn, *look)
+
+
+def ended(pool: Pool) -> Iterator[Program]:
+    """One program that opens a handle of every kind, ends it, and asks every operation with it; it has no other handle.
+
+    This finds backends that lose a handle only while another one is open.
+    """
+    turns: list[ProgramCall] = []
+    taking = [name for name in pool.seeds if method_of(pool.codebook, name).takes]
+    taking.sort(key=lambda name: not pool.model.reads(name))  # a trace that ends with a look is the plainest
+    for given, _ in _of_each_kind(pool):
+        for closer in (name for name in pool.seeds if pool.model.closes(name)):
+            opened_by = len(turns)
+            turns.append(given)
+            for name in (closer, *taking):
+                seed = pool.good[name][0]
+                turns.append(ProgramCall(name, seed.native, seed.roots, opened_by))
+    if turns:
+        yield tuple(turns)
+
+
+def rounds(pool: Pool) -> Iterator[Program]:
+    """For every kind of handle, a program in which every operation follows every other, its inputs as before.
+
+    This finds backends that cache an answer under too few of the inputs.
+    """
+    names = [name for name in pool.seeds if _is_asked(pool, name)]
+    seeds = {name: fullest_inputs(pool, name)[:_MOST_SEEDS] for name in names}
+    for given, state in _of_each_kind(pool, lambda state: bool(_possible(pool, seeds, state))):
+        yield (given, *_round(pool, seeds, state))
+
+
+def _of_each_kind(pool: Pool, wanted: Callable[[State], bool] = lambda _: True) -> Iterator[tuple[ProgramCall, State]]:
+    """The first wanted handle of every kind, of the first few kinds."""
+    seen: set[tuple[object, ...]] = set()
+    for given, state in opening_turns(pool):
+        kind = _kind(pool, given, state)
+        if kind not in seen and len(seen) < _MOST_HANDLES and wanted(state):
+            seen.add(kind)
+            yield given, state
+
+
+def _kind(pool: Pool, given: ProgramCall, state: State) -> tuple[object, ...]:
+    """The kind of a handle: the operation that opened it, and the enum values in its state."""
+    machine = pool.contract.machine
+    assert machine is not None
+    return given.operator, *(state.get(one.name) for one in machine.state.fields if isinstance(one.type, Enum))
+
+
+def _is_asked(pool: Pool, name: str) -> bool:
+    """Whether an operation takes turns in a round: it does not open, close or only read; reads follow every turn."""
+    return not (pool.model.opening(name) or pool.model.closes(name) or pool.model.reads(name))
+
+
+def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[ProgramCall]:
+    look = (*reading(pool, [0]),)
+    lasting = set(_lasting(pool, seeds, state))
+    pairs: set[tuple[str, str]] = set()
+    count: Counter[str] = Counter()
+    before, idle = "", 0
+    for _ in range(_MOST_TURNS):
+        can = _possible(pool, seeds, state)
+        unseen = [name for name in can if (before, name) not in pairs]
+        idle = 0 if unseen else idle + 1
+        if not can or idle > len(seeds):
+            return
+        # Lasting operations come last; of the others, the one that was asked least often comes first.
+        asked = min(unseen or can, key=lambda name: (name in lasting, count[name]))
+        pairs.add((before, asked))
+        count[asked] += 1
+        yield can[asked]
+        yield from look
+        before, state = asked, pool.after(can[asked], state)
+
+
+def _lasting(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
+    """The operations after which another one is refused, even after any one further operation."""
+    can = _possible(pool, seeds, state)
+    for name, turn in can.items():
+        after = pool.after(turn, state)
+        left = _possible(pool, seeds, after)
+        back = {one for then in left.values() for one in _possible(pool, seeds, pool.after(then, after))}
+        if can.keys() - left.keys() - back:
+            yield name
+
+
+def _possible(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, ProgramCall]:
+    found = ((name, _next(pool, some, name, state)) for name, some in seeds.items())
+    return {name: turn for name, turn in found if turn is not None}
+
+
+def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> ProgramCall | None:
+    """The first of an operation's turns that a handle in this state lets through, or may."""
+    for seed in seeds:
+        turn = ProgramCall(operator, seed.native, seed.roots, 0)
+        if pool.passes(turn, state) and within(pool, turn):
+            return turn
+    return None

@@ -1,0 +1,1 @@
+"""Questions become vectors: derived twice, compared, frozen, written, read back, and compared with a release."""
