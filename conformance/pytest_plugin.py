@@ -69,7 +69,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if not backend:
         return []
     left_out = "" if _collects_checks(config) else "; no check is collected beside the files that are named"
-    from conformance.contract.source import MalformedContract
+    from conformance.contract.yaml.source import MalformedContract
 
     try:
         suite = _suite(config)
@@ -118,7 +118,7 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
     from conformance.backend.resolve import BackendNotFound
     from conformance.backend.sandbox import NoSandbox
     from conformance.contract.library import load_library
-    from conformance.contract.source import MalformedContract
+    from conformance.contract.yaml.source import MalformedContract
     from conformance.pytest_checks import CheckProcess
     from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus
 

@@ -15,10 +15,10 @@ from conformance.backend.hello import PROTOCOL
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.native import NativeForm, NoWireForm, native_form
 from conformance.contract.lazy import LazyMapping
-from conformance.contract.machine_file import parts_of
-from conformance.contract.source import Source, read
 from conformance.contract.suite import Suite
 from conformance.contract.types import Struct, Type, named_types, struct_at
+from conformance.contract.yaml.machine_file import parts_of
+from conformance.contract.yaml.source import Source, read
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from conformance.cli.console import CommandError, split_error
 from conformance.cli.outputs import output_option, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.revision import NoRevision, copy_revision
-from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suite import FILE, Suite
+from conformance.contract.yaml.source import MalformedContract, Problem
 
 if TYPE_CHECKING:
     from conformance.report.certificate.statement import Statement

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from conformance.contract.cache import Cache, cache_folder, digest_of_texts
-from conformance.contract.source import MalformedContract, Position, Problem, Source, read
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, read
 from conformance.trial.check import KnownFailure
 
 _HEAD = """\
@@ -24,7 +24,7 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[KnownFailure, ...]
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
         raise MalformedContract([Problem(Position(str(file), 1, 1), "X001", "there is no such file", hint)])
-    from conformance.contract.schema import violations  # takes 100 ms, which a run without a list saves
+    from conformance.contract.yaml.schema import violations  # takes 100 ms, which a run without a list saves
 
     source = read(file)
     hint = "an entry is {check: ID or pattern with *, reason: why it fails, issue: https://...}"

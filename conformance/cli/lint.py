@@ -15,8 +15,8 @@ from conformance.cli.progress import shown_progress
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.family import Coverage
 from conformance.contract.library import Library
-from conformance.contract.source import MalformedContract
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.catalogue import RULES, lint, told_once
 from conformance.lint.coverage import Text, coverage_findings, coverage_lines, drift, text_of, updated
 from conformance.lint.governance import lock_current

@@ -12,8 +12,8 @@ from conformance.cli.console import CommandError
 from conformance.contract.cache import MISSING, digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
-from conformance.contract.source import Position
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import Position
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.vectors.frozen.corpus import Corpus
 

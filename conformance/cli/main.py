@@ -214,7 +214,7 @@ def status_of(arguments: Sequence[str] | None = None) -> int:
 def _unforeseen(error: Exception) -> int:
     import traceback
 
-    from conformance.contract.source import MalformedContract
+    from conformance.contract.yaml.source import MalformedContract
 
     if (lacking := _lacking(error)) is not None:
         tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))

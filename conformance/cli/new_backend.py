@@ -17,11 +17,11 @@ from conformance.cli.console import CommandError, say
 from conformance.cli.init import filled, require_new, write_files
 from conformance.contract.family import ErrorCode
 from conformance.contract.library import Library
-from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import bundled_suite
 from conformance.contract.types import Field, Scalar, Struct, walk
+from conformance.contract.yaml.machine_file import OPEN_HANDLE
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import is_marker, is_recipe
 from conformance.vectors.frozen.corpus import Corpus

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from conformance.cli.console import nearest
 from conformance.cli.outputs import LAST, Output
 from conformance.cli.suite import current_suite
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.report.writer import FORMATS
 from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES
 

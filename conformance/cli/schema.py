@@ -53,8 +53,8 @@ def _write_files(folder: Path) -> int:
     """Write the schema of each kind of file; docs/language.md says how an editor finds them."""
     from conformance.cli.console import writing
     from conformance.cli.suite import current_suite
-    from conformance.contract.published import published_schemas
     from conformance.contract.suite_file import schema_folder
+    from conformance.contract.yaml.published import published_schemas
     from conformance.vectors.jsontext import write_whole
 
     with writing(str(folder), "name another folder"):

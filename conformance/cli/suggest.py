@@ -11,9 +11,9 @@ from typing import Any, Final
 from conformance.cli.case_text import difference_from, natural_inputs, yaml_lines
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.form import form_of
+from conformance.contract.cel.syntax import size_limits
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.syntax import size_limits
 from conformance.contract.types import ListOf, Type, walk
 from conformance.lint.call import FrozenCall
 from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines

@@ -13,8 +13,8 @@ from conformance.cli.console import CommandError, nearest
 if TYPE_CHECKING:
     from conformance.contract.library import Library
     from conformance.contract.model import Contract
-    from conformance.contract.source import ValuePath as Keys
     from conformance.contract.suite import Suite
+    from conformance.contract.yaml.source import ValuePath as Keys
     from conformance.vectors.frozen.corpus import Corpus
 
 
@@ -105,7 +105,7 @@ def _require_usable(library: Library) -> None:
 
     Codes are checked here and not when contracts are loaded, so that lint can check copies with faulty codes (L102).
     """
-    from conformance.contract.source import MalformedContract, Problem
+    from conformance.contract.yaml.source import MalformedContract, Problem
     from conformance.vectors.questions.expand import preflight
 
     problems = []

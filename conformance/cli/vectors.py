@@ -16,8 +16,8 @@ from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
-from conformance.contract.source import Problem
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import Problem
 from conformance.lint.call import agreement
 from conformance.vectors.frozen.build import build, check, diff, regenerate
 from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus

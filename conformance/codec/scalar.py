@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.codec.cbor import Float
-from conformance.contract.source import ValuePath
 from conformance.contract.types import FIXED_BYTES, FLOAT_BYTES, INTEGER_RANGES, PLACES
+from conformance.contract.yaml.source import ValuePath
 
 _LIMIT: Final = 80  # characters
 _PLAIN: Final = re.compile(r"[\w./#-]{1,80}\Z", re.ASCII)

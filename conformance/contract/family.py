@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.source import Position, Problem, Source, ValuePath, names, row
 from conformance.contract.suite import MUTANT
+from conformance.contract.yaml.source import Position, Problem, Source, ValuePath, names, row
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, open_cache
-from conformance.contract.companions import ENDING, SHARED
+from conformance.contract.cel.functions import FUNCTIONS, Function, registry_functions
 from conformance.contract.family import (
     Coverage,
     ErrorCode,
@@ -31,16 +31,16 @@ from conformance.contract.family import (
     rulings_from,
     sequences_from,
 )
-from conformance.contract.functions import FUNCTIONS, Function, registry_functions
 from conformance.contract.lazy import DeferredMapping, LazyMapping
-from conformance.contract.machine_file import parts_of
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
 from conformance.contract.reader import YAML, Reader, Snapshot
-from conformance.contract.source import MalformedContract, Position, Problem, Source
 from conformance.contract.suggest import nearest
 from conformance.contract.suite import Suite
 from conformance.contract.types import Type, named_types
+from conformance.contract.yaml.companions import ENDING, SHARED
+from conformance.contract.yaml.machine_file import parts_of
+from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source
 
 # By file name: parts that each family has as one page, and parts whose rows of all families are put together.
 _PAGES: Final[Mapping[str, Callable[[Source, str], Any]]] = {

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.engine import variables_of
-from conformance.contract.expression import Environment, Expression
-from conformance.contract.source import Position, Problem, Source, ValuePath
+from conformance.contract.cel.engine import variables_of
+from conformance.contract.cel.expression import Environment, Expression
 from conformance.contract.suggest import nearest
 from conformance.contract.types import (
     FIXED_BYTES,
@@ -28,6 +27,7 @@ from conformance.contract.types import (
     members_of,
     type_at,
 )
+from conformance.contract.yaml.source import Position, Problem, Source, ValuePath
 
 State = Mapping[str, Any]  # native values by variable; a missing variable is unknown
 _STATE: Final = "state."

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.contract.expression import Environment, Expression
+from conformance.contract.cel.expression import Environment, Expression
 from conformance.contract.machine import Machine, Method, State, known, next_state
-from conformance.contract.source import Position, Source, ValuePath
 from conformance.contract.types import Struct
+from conformance.contract.yaml.source import Position, Source, ValuePath
 
 if TYPE_CHECKING:
     from conformance.contract.suite import Suite

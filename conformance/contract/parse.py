@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from conformance.contract.advice import BadExpression
-from conformance.contract.expression import BadLet, Environment, Expression, environment
-from conformance.contract.functions import Function
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.expression import BadLet, Environment, Expression, environment
+from conformance.contract.cel.functions import Function
 from conformance.contract.machine import (
     Machine,
     Method,
@@ -30,9 +30,9 @@ from conformance.contract.model import (
     Rng,
     Workload,
 )
-from conformance.contract.source import MalformedContract, Position, Problem, Source, ValuePath, row
 from conformance.contract.suggest import nearest
 from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
+from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, ValuePath, row
 
 DEFAULT_FAILURE = "default_failure"
 _Row = TypeVar("_Row")

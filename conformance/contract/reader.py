@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.cache import MISSING, Cache, digest_of_files, digest_of_texts
-from conformance.contract.companions import SHARED, companion_of, joined, with_shared
 from conformance.contract.lazy import DeferredMapping
 from conformance.contract.shorthand import written_out
-from conformance.contract.source import MalformedContract, Position, Problem, Source, ValuePath, parse, read
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import schema_folder
+from conformance.contract.yaml.companions import SHARED, companion_of, joined, with_shared
+from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, ValuePath, parse, read
 
 YAML: Final = (".yaml", ".yml")
 _COLUMNS = 7  # of a row: the parent; file, line and column of the value, then of the key; line 0 if there is none
@@ -171,7 +171,9 @@ class Reader:
             return None
         if schema == "contract" and isinstance(source.value, dict) and "machine" in source.value:
             schema = "machine"
-        from conformance.contract.schema import violations  # takes 100 ms, and a file from the cache does not need it
+        from conformance.contract.yaml.schema import (
+            violations,  # takes 100 ms, and a file from the cache does not need it
+        )
 
         found = list(violations(source, schema_folder(self.suite) / f"{schema}.schema.json"))
         self.problems += found

@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.canonical import value_item, wire_value
-from conformance.contract.companions import SHARED, VALUES
-from conformance.contract.source import MAX_NESTING, MAX_VALUES, MalformedContract, Position, Problem, Source, ValuePath
-from conformance.contract.steps import with_long_steps, with_named_steps
 from conformance.contract.types import INTEGER_RANGES
+from conformance.contract.yaml.companions import SHARED, VALUES
+from conformance.contract.yaml.source import (
+    MAX_NESTING,
+    MAX_VALUES,
+    MalformedContract,
+    Position,
+    Problem,
+    Source,
+    ValuePath,
+)
+from conformance.contract.yaml.steps import with_long_steps, with_named_steps
 
 LONGEST: Final = 1_000_000  # letters and items of one value; the longest in use has 131,186
 LARGEST: Final = 5_000_000  # letters and items of all forms in one file; the most in use are 1,545,806

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # a process that only starts backends needs no YAML
-    from conformance.contract.source import Position
+    from conformance.contract.yaml.source import Position
 
 FILE: Final = "tally.toml"
 MUTANT: Final = "mutant:"  # the start of a mutant's backend string

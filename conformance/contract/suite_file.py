@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.contract.suggest import close_to
 from conformance.contract.suite import FILE, MutantLauncher, Setting, Suite
+from conformance.contract.yaml.source import MalformedContract, Position, Problem
 
 _LIST: Final = "a list of texts"
 _TEXTS: Final = "texts"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from conformance.contract.source import MalformedContract, Problem, Source, ValuePath
 from conformance.contract.suggest import type_meant
+from conformance.contract.yaml.source import MalformedContract, Problem, Source, ValuePath
 
 INTEGER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
     **{f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook, OperatorForms, codebook_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.advice import BadExpression
-from conformance.contract.engine import variables_of
-from conformance.contract.expression import Expression
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.engine import variables_of
+from conformance.contract.cel.expression import Expression
 from conformance.contract.lazy import np
 from conformance.contract.library import Library
 from conformance.contract.machine import State

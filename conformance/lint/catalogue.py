@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from conformance.contract.library import Library
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.lint import (
     checks,
     coverage,

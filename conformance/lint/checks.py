@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from conformance.contract.family import Requirement
 from conformance.contract.library import Library
-from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.source import Position, ValuePath, names
 from conformance.contract.suggest import close_to
+from conformance.contract.yaml.machine_file import OPEN_HANDLE
+from conformance.contract.yaml.source import Position, ValuePath, names
 from conformance.lint.rule import Found, LintTarget, Rule, rule
 
 # Below these keys is data of cases and laws, where a key `requirement` is no key of the contract language.

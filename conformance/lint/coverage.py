@@ -10,8 +10,8 @@ from typing import Final
 
 from conformance.contract.family import Coverage, Passage, Requirements
 from conformance.contract.library import Library
-from conformance.contract.source import Position
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import Position
 from conformance.lint.rule import Finding, Found, LintTarget, rule
 
 CODE: Final = "L402"

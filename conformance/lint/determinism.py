@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from conformance.contract.engine import variables_of
+from conformance.contract.cel.engine import variables_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
-from conformance.contract.source import ValuePath
 from conformance.contract.suggest import close_to
 from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
+from conformance.contract.yaml.source import ValuePath
 from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
 from conformance.vectors.case import CallStep, Case

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.lint.rule import Found, LintTarget, rule
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.frozen.governance import governance

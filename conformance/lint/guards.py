@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from conformance.contract.advice import BadExpression
-from conformance.contract.expression import Environment
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.expression import Environment
+from conformance.contract.cel.syntax import BYTES, CHARACTERS, ITEMS, Relation, SizeLimit, size_limits
 from conformance.contract.model import Contract, Guard
-from conformance.contract.syntax import BYTES, CHARACTERS, ITEMS, Relation, SizeLimit, size_limits
 from conformance.contract.types import Struct, walk
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.names import place

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from conformance.contract.companions import VALUES
-from conformance.contract.engine import variables_of
+from conformance.contract.cel.engine import variables_of
 from conformance.contract.family import Mutant, Ruling
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.source import Position, ValuePath
 from conformance.contract.suggest import nearest
+from conformance.contract.yaml.companions import VALUES
+from conformance.contract.yaml.source import Position, ValuePath
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, mentions, requirement_ids, rows, unknown_requirement_hint
 from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule

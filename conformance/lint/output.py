@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from conformance.contract.source import Problem
+from conformance.contract.yaml.source import Problem
 from conformance.lint.catalogue import RULES
 from conformance.lint.rule import Finding
 from conformance.lint.sarif import location_of, log_of, result_of, rule_of, run_of

@@ -9,7 +9,7 @@ from typing import Final
 from conformance.contract.family import Passage, Requirement
 from conformance.contract.library import Library
 from conformance.contract.model import Clause, Contract
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, check_text, claimable, guard_text, rows
 from conformance.lint.rule import Found, LintTarget, rule

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.lint.call import Evaluator, FrozenCall, UnreadableCase, calls_of
 from conformance.vectors.case import Case
 from conformance.vectors.frozen.lock import Lock

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.source import ValuePath
+from conformance.contract.yaml.machine_file import OPEN_HANDLE
+from conformance.contract.yaml.source import ValuePath
 
 
 def parts(contract: Contract) -> Iterator[tuple[str, ValuePath]]:

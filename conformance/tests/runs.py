@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from conformance.contract.family import Requirement, Requirements, Ruling
 from conformance.contract.library import Library
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.report.record import Record, encode_record, read_record, record_of
 from conformance.trial.check import (
     BackendIdentity,

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory, mkdtemp
 import pytest
 
 from conformance.contract.library import Library, load_library
-from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
+from conformance.contract.yaml.source import MalformedContract, Problem
 
 SHIPPED = read_suite(Path(__file__).resolve().parents[2])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.known_failures import dump_expected_failures, load_expected_failures, updated
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.trial.check import KnownFailure
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "expected-failures.schema.json"

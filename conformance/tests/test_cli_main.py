@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cli import main
 from conformance.cli.console import CommandError, nearest
-from conformance.contract.source import MalformedContract, Position, Problem
+from conformance.contract.yaml.source import MalformedContract, Position, Problem
 from conformance.tests.processes import python
 
 HEAVY = ("cel_expr_python", "numpy", "hypothesis", "rich", "jsonschema", "cbor2", "yaml", "pytest")

@@ -15,7 +15,7 @@ from conformance.cli import mutants as command
 from conformance.cli.main import status_of
 from conformance.contract.family import Mutant
 from conformance.contract.library import Library
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.tests.mutant_results import DECODE, cases_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import Attempt, attempt

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.contract.expression import environment
+from conformance.contract.cel.expression import environment
 from conformance.contract.types import Field, ListOf, Scalar, Struct, Tensor
 
 COLUMN = Struct((Field("values", Tensor()), Field("is_null", Tensor("bool"))))

@@ -10,10 +10,10 @@ from cel_expr_python import cel
 
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.advice import BadExpression
-from conformance.contract.engine import engine_function
-from conformance.contract.expression import Environment, environment
-from conformance.contract.functions import Function
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.engine import engine_function
+from conformance.contract.cel.expression import Environment, environment
+from conformance.contract.cel.functions import Function
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 
 CURSOR = Struct((Field("epoch", Scalar("uint64")), Field("global_index", Scalar("uint64"))), "cursor")

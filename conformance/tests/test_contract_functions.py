@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.expression import environment
+from conformance.contract.cel.expression import environment
+from conformance.contract.cel.functions import FUNCTIONS, registry_functions
 from conformance.contract.family import ErrorCode
-from conformance.contract.functions import FUNCTIONS, registry_functions
-from conformance.contract.source import Position
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
+from conformance.contract.yaml.source import Position
 
 INPUTS = Struct(
     (

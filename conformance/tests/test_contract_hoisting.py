@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.expression import environment
-from conformance.contract.functions import FUNCTIONS, Function
-from conformance.contract.syntax import hoisted
+from conformance.contract.cel.expression import environment
+from conformance.contract.cel.functions import FUNCTIONS, Function
+from conformance.contract.cel.syntax import hoisted
 from conformance.contract.types import Field, ListOf, Scalar, Struct
 
 INPUTS = Struct((Field("rows", ListOf(Scalar("uint64"))), Field("others", ListOf(Scalar("uint64")))))

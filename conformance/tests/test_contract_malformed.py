@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.contract.library import load_library
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.tests.small_spec import CONTRACT, NAME, load, place_of, problems, spoilt, write_spec
 
 FILE = f"spec/data/{NAME}"

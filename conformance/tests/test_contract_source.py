@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from conformance.contract import source
-from conformance.contract.source import MalformedContract, parse
+from conformance.contract.yaml import source
+from conformance.contract.yaml.source import MalformedContract, parse
 
 
 @pytest.mark.parametrize(

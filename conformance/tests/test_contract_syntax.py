@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from cel_expr_python import cel
 
-from conformance.contract.engine import variables_of
-from conformance.contract.expression import environment
-from conformance.contract.syntax import comparisons, conjuncts, dotted_names, equation, parse
+from conformance.contract.cel.engine import variables_of
+from conformance.contract.cel.expression import environment
+from conformance.contract.cel.syntax import comparisons, conjuncts, dotted_names, equation, parse
 from conformance.contract.types import Field, Scalar, Struct
 from conformance.tests.shipped import shipped_library
 

@@ -8,8 +8,8 @@ import pytest
 from conformance.cli.main import status_of
 from conformance.contract.family import Coverage
 from conformance.contract.library import load_library
-from conformance.contract.source import MalformedContract
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.coverage import coverage_findings, drift, text_of, updated
 from conformance.tests import counter_spec
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from conformance.codec.cbor import encode_canonical
 from conformance.contract.family import FileFormat, FormedFile, Seal
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.trial.fuzz.file_edits import places_of
 from conformance.vectors.files.damage import another, damage, damaged_bytes, emptied_value
 from conformance.vectors.files.filecodec import decode_file, encode_file

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.source import MalformedContract, Problem
+from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.tests.keep_spec import KEEP_HEAD, TRACE, group, questions
 from conformance.vectors.case import FileStep, Question, QuestionCall, RestartStep, TreeStep
 

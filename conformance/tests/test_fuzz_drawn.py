@@ -14,7 +14,7 @@ import pytest
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import codebook_of
 from conformance.contract.canonical import encode_item
-from conformance.contract.functions import registry_functions
+from conformance.contract.cel.functions import registry_functions
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.tests.shipped import shipped_library
 from conformance.trial.fuzz.draw import DEGENERATE, DRAWN, OPENING

@@ -11,7 +11,7 @@ import pytest
 
 from checks.generators.relational import random_database
 from conformance.codec.codebook import codebook_of
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.fuzz.draw import DRAWN, GROWN

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import COMMANDS, added_commands, status_of
-from conformance.contract.source import MalformedContract
 from conformance.contract.suite_file import read_suite
+from conformance.contract.yaml.source import MalformedContract
 
 Capture = pytest.CaptureFixture[str]
 

@@ -12,7 +12,7 @@ from checks.laws.data_runs import derived_cursors
 from checks.laws.stream import Documents
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, RawResult
 from conformance.contract.model import LawUse
-from conformance.contract.source import MalformedContract, Position
+from conformance.contract.yaml.source import MalformedContract, Position
 from conformance.tests.law_breakers import SINS
 from conformance.tests.law_breakers.records import DECODE, ENCODE
 from conformance.tests.law_breakers.spoilt import JSON, Wrong, codebook, told

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.contract.source import MalformedContract
-from conformance.contract.source import ValuePath as Place
+from conformance.contract.yaml.source import MalformedContract
+from conformance.contract.yaml.source import ValuePath as Place
 from conformance.lint.catalogue import RULES, lint, rule_with
 from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.tests.contract_parts import parts

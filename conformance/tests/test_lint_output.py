@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from conformance.contract.source import Position, Problem
+from conformance.contract.yaml.source import Position, Problem
 from conformance.lint.catalogue import RULES
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.rule import Finding

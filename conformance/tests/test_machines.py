@@ -13,7 +13,7 @@ import pytest
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.catalogue import lint, rule_with
 from conformance.lint.rule import LintTarget, subject_of
 from conformance.tests.contract_parts import parts

@@ -16,7 +16,7 @@ import yaml
 from conformance.contract.family import Mutant
 from conformance.contract.library import Library
 from conformance.contract.reader import written_page
-from conformance.contract.source import read
+from conformance.contract.yaml.source import read
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import attempt

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.contract.published import published_schemas
+from conformance.contract.yaml.published import published_schemas
 from conformance.tests.page_blocks import Block, PageReader, Step, blocks_of, compared_by, matches, misspelt
 from conformance.tests.page_desks import HAD, Desk
 from conformance.tests.page_places import ELSEWHERE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.contract.shorthand import written_out
-from conformance.contract.source import MalformedContract, parse
+from conformance.contract.yaml.source import MalformedContract, parse
 
 NAMED = """
 values:

@@ -8,9 +8,9 @@ from typing import Any
 import cbor2
 import pytest
 
-from conformance.contract.companions import joined, with_shared
 from conformance.contract.shorthand import written_out
-from conformance.contract.source import MalformedContract, parse
+from conformance.contract.yaml.companions import joined, with_shared
+from conformance.contract.yaml.source import MalformedContract, parse
 
 NAMED = """
 values:

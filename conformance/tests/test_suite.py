@@ -11,9 +11,9 @@ import pytest
 
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
-from conformance.contract.source import MalformedContract
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import bundled_suite, find_suite, read_suite
+from conformance.contract.yaml.source import MalformedContract
 from conformance.tests.small_spec import SHIPPED
 from conformance.tests.sources import modules, shown, text_of
 

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from conformance.contract.library import Library, load_library
-from conformance.contract.source import Problem
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import Problem
 from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write

@@ -15,7 +15,7 @@ from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.family import FileFormat, FormedFile, Seal
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 from conformance.tests.vectors_walk import OPERATOR, load
 from conformance.vectors.case import CallStep, ExpectedResult, FileStep, QuestionCall, RestartStep, TreeStep
 from conformance.vectors.conversation.exchange import (

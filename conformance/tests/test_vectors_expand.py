@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.source import MalformedContract, Problem
+from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.tests.small_spec import NAME
 from conformance.tests.vectors_walk import HEAD, OPERATOR, expanded
 from conformance.vectors.case import QuestionCall, RestartStep

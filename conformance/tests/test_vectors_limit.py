@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.contract.source import MalformedContract
-from conformance.contract.syntax import SizeLimit, size_limits
+from conformance.contract.cel.syntax import SizeLimit, size_limits
+from conformance.contract.yaml.source import MalformedContract
 from conformance.tests.small_spec import CONTRACT, load
 from conformance.vectors.questions.expand import expand
 

@@ -15,8 +15,8 @@ import conformance.contract.reader as reader_module
 from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.main import status_of
 from conformance.contract.library import Library
-from conformance.contract.source import MalformedContract
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.catalogue import lint, rule_with
 from conformance.tests import small_house
 from conformance.tests.counter_spec import write as write_counter

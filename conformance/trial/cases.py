@@ -22,9 +22,9 @@ from conformance.backend.outcome import (
 from conformance.backend.scheduler import ConversationResult
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
-from conformance.contract.advice import BadExpression
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.syntax import Relation, comparisons
 from conformance.contract.model import Contract, Guard
-from conformance.contract.syntax import Relation, comparisons
 from conformance.trial.check import (
     Check,
     Difference,

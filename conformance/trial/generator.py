@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from conformance.contract.model import Contract
-from conformance.contract.source import MalformedContract, Position, Problem
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import MalformedContract, Position, Problem
 
 
 def offered(suite: Suite, modules: Sequence[str], attribute: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResu
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import LawUse
-from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.trial.check import FailedCall
 from conformance.trial.generator import offered
 from conformance.vectors.files.temp_roots import Roots

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from conformance.contract.cel.syntax import Relation, comparisons
 from conformance.contract.model import Contract, Guard
-from conformance.contract.source import names
-from conformance.contract.syntax import Relation, comparisons
+from conformance.contract.yaml.source import names
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.guards import FALSE, TRUE, WORDS, sides
 from conformance.vectors.conversation.state_tracking import NEIGHBOURS, comparisons_of

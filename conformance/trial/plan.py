@@ -15,7 +15,7 @@ from conformance.contract.family import LawDeclaration
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
-from conformance.contract.source import MalformedContract, Position, Problem
+from conformance.contract.yaml.source import MalformedContract, Position, Problem
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.options import PROFILES, RunOptions

@@ -9,12 +9,12 @@ from random import Random
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.contract.engine import Unjudgeable
+from conformance.contract.cel.engine import Unjudgeable
+from conformance.contract.cel.syntax import Relation
 from conformance.contract.machine import State
-from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
-from conformance.contract.syntax import Relation
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
+from conformance.contract.yaml.machine_file import OPEN_HANDLE
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
 from conformance.trial.fuzz.listings.programs import degenerate, opening

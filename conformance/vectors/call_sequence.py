@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.codec.form import form_of
-from conformance.contract.advice import BadExpression
-from conformance.contract.expression import BadLet, Environment, Expression, environment
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.expression import BadLet, Environment, Expression, environment
+from conformance.contract.cel.functions import FUNCTIONS, registry_functions
 from conformance.contract.family import DerivationStep, SequenceDeclaration
-from conformance.contract.functions import FUNCTIONS, registry_functions
 from conformance.contract.library import Library
 from conformance.contract.machine import native
 from conformance.contract.model import Contract
-from conformance.contract.source import MalformedContract, Problem, ValuePath
 from conformance.contract.types import INTEGER_RANGES, Field, ListOf, Scalar, Struct, Type
+from conformance.contract.yaml.source import MalformedContract, Problem, ValuePath
 from conformance.vectors.leaf import UnknownPath, replaced, type_at, value_at
 
 _UINT: Final = Scalar("uint64")

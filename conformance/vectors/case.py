@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from conformance.contract.source import Position
+from conformance.contract.yaml.source import Position
 
 _LONGEST: Final = 40  # characters; a whole hex seed of 16 bytes stays readable
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")

@@ -22,7 +22,6 @@ from conformance.codec.scalar import WIDE, IllTyped, show_path
 from conformance.contract.canonical import wire_value
 from conformance.contract.lazy import np
 from conformance.contract.model import Contract
-from conformance.contract.source import Position, Problem, Source, ValuePath
 from conformance.contract.suggest import look_alike, nearest, typed
 from conformance.contract.types import (
     HANDLE,
@@ -38,6 +37,7 @@ from conformance.contract.types import (
     members_of,
     whole_number,
 )
+from conformance.contract.yaml.source import Position, Problem, Source, ValuePath
 from conformance.vectors.case import Pin
 from conformance.vectors.compact import MARK, expanded, recipe
 from conformance.vectors.leaf import UnknownPath, reference, type_at

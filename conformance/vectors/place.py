@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from conformance.contract.lazy import np
-from conformance.contract.source import ValuePath
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -29,6 +28,7 @@ from conformance.contract.types import (
     Value,
     is_place,
 )
+from conformance.contract.yaml.source import ValuePath
 
 ABSENT: Final = object()  # marks that a value is absent
 EACH: Final = "*"  # in a leaf's name: any key of a map, any index of a list

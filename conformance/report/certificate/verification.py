@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from conformance.contract.library import Library
-from conformance.contract.source import MalformedContract, Position, Source, parse
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import MalformedContract, Position, Source, parse
 from conformance.report.certificate.artifact import STARTED, Artifact
 from conformance.report.certificate.evidence import Evidence
 from conformance.report.certificate.keys import PublicKey, public_from
@@ -103,7 +103,7 @@ class Policy:
 
 def read_policy(file: Path, schema: Path) -> Policy:
     """The policy in a YAML file, or in a TOML file if its name ends so; raises Unreadable."""
-    from conformance.contract.schema import violations
+    from conformance.contract.yaml.schema import violations
 
     source = _source(file)
     for problem in violations(source, schema):

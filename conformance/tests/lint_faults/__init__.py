@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.catalogue import RULES, lint
 from conformance.lint.rule import LintTarget, Rule
 from conformance.tests.lint_faults.cases import case_faults

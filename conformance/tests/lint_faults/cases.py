@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from conformance.contract.cel.syntax import Relation
 from conformance.contract.model import Contract, EdgeCase, Guard
-from conformance.contract.syntax import Relation
 from conformance.lint.call import FrozenCall
 from conformance.lint.guards import reads_files, sides
 from conformance.lint.rule import LintTarget

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from conformance.contract.cel.syntax import size_limits
 from conformance.contract.model import Contract
-from conformance.contract.source import ValuePath
-from conformance.contract.syntax import size_limits
+from conformance.contract.yaml.source import ValuePath
 from conformance.lint.checks import mentions
 from conformance.lint.determinism import carried_paths, list_paths
 from conformance.lint.rule import LintTarget

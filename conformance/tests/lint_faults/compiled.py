@@ -13,8 +13,8 @@ from unittest.mock import patch
 from cel_expr_python import cel
 
 from conformance.contract import parse
-from conformance.contract.expression import Environment, Expression, environment
-from conformance.contract.functions import FUNCTIONS, Function, registry_functions
+from conformance.contract.cel.expression import Environment, Expression, environment
+from conformance.contract.cel.functions import FUNCTIONS, Function, registry_functions
 
 _ENVIRONMENTS: dict[Any, Environment] = {}
 _EXPRESSIONS: dict[Any, tuple[Environment, Expression]] = {}  # with the environment, whose engine must live as long

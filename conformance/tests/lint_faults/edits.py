@@ -12,7 +12,7 @@ from conformance.contract.family import SequenceDeclaration, coverage_from, requ
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.parse import contract_from
-from conformance.contract.source import ValuePath
+from conformance.contract.yaml.source import ValuePath
 from conformance.lint.call import memory_of
 from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.compiled import compiled_once, functions_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.contract.family import Passage, Requirement, SequenceDeclaration
-from conformance.contract.machine_file import OPEN_HANDLE
 from conformance.contract.model import Contract
+from conformance.contract.yaml.machine_file import OPEN_HANDLE
 from conformance.lint.checks import check_of, check_text, claimable, mentions
 from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import (

@@ -18,7 +18,7 @@ from conformance.backend.scheduler import Conversation, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
-from conformance.contract.source import MalformedContract
+from conformance.contract.yaml.source import MalformedContract
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.crash.operation import DiskImage, snapshot
 from conformance.trial.crash.reconstruction import Untraceable

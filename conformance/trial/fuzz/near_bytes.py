@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
 from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head, long_head
-from conformance.contract.source import ValuePath
 from conformance.contract.types import Value
+from conformance.contract.yaml.source import ValuePath
 from conformance.trial.fuzz.seed import LONGEST
 from conformance.vectors.place import ABSENT, Place, at, degenerates, distinct_places, places, plain_map, put
 

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
-from conformance.contract.engine import Unjudgeable
+from conformance.contract.cel.engine import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct, is_place

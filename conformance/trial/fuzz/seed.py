@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.codec.codebook import OperatorForms
 from conformance.contract.cache import digest_of_texts, open_cache
-from conformance.contract.engine import Unjudgeable
+from conformance.contract.cel.engine import Unjudgeable
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.generator import Native

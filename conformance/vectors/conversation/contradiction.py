@@ -11,10 +11,10 @@ from itertools import repeat
 
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.contract.expression import Expression
+from conformance.contract.cel.expression import Expression
+from conformance.contract.cel.syntax import conjuncts, dotted_names, equation
 from conformance.contract.machine import known
 from conformance.contract.model import Clause, Contract, Guard, first_false
-from conformance.contract.syntax import conjuncts, dotted_names, equation
 from conformance.contract.types import Scalar, Struct, Type, lasting
 from conformance.vectors.case import Question, TreeStep
 from conformance.vectors.conversation.exchange import Transcript

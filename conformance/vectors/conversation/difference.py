@@ -17,8 +17,8 @@ from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, Ob
 from conformance.codec.form import array_of
 from conformance.codec.scalar import shorten, show_path
 from conformance.contract.lazy import np
-from conformance.contract.source import ValuePath
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.contract.yaml.source import ValuePath
 from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, ExpectedResult, TreeStep
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
 from conformance.vectors.files.filecodec import Undecodable, decode_file

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook, OperatorForms
-from conformance.contract.advice import BadExpression
-from conformance.contract.expression import Expression
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.expression import Expression
+from conformance.contract.cel.syntax import Relation, comparisons
 from conformance.contract.machine import Method, State, known
 from conformance.contract.model import Clause, Contract, Guard
-from conformance.contract.syntax import Relation, comparisons
 from conformance.vectors.case import CallStep, QuestionCall, RestartStep
 from conformance.vectors.conversation.exchange import AnyStep, Exchange
 from conformance.vectors.draft import Draft, YamlPlace

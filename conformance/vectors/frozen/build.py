@@ -8,8 +8,8 @@ from pathlib import Path
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
-from conformance.contract.source import Position, Problem
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import Position, Problem
 from conformance.vectors.case import Case, Question, asked_of
 from conformance.vectors.frozen.corpus import CONTRACT, PIN, Corpus, CorruptedCorpus, load_corpus
 from conformance.vectors.frozen.derivation import keeps_pins

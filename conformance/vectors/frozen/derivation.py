@@ -13,8 +13,8 @@ from conformance.backend.outcome import Observed, ObservedFailure, ObservedResul
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS, Dialect
-from conformance.contract.source import Problem
 from conformance.contract.types import ListOf, Type
+from conformance.contract.yaml.source import Problem
 from conformance.vectors.case import (
     Accumulation,
     CallStep,

@@ -13,8 +13,8 @@ from functools import partial
 from conformance.backend.hello import Hello
 from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook
-from conformance.contract.engine import Unjudgeable
-from conformance.contract.source import Problem
+from conformance.contract.cel.engine import Unjudgeable
+from conformance.contract.yaml.source import Problem
 from conformance.vectors.case import Case, Question
 from conformance.vectors.conversation.accumulate import AccumulatedRun, gap
 from conformance.vectors.conversation.contradiction import contradiction, follows

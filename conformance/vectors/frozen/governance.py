@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import Final
 
 from conformance.contract.library import Library
-from conformance.contract.source import Position, Problem
 from conformance.contract.wording import counted
+from conformance.contract.yaml.source import Position, Problem
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.frozen.lock import (
     CLAUSE,

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.codec.form import Form
+from conformance.contract.cel.syntax import BYTES, SizeLimit, size_limits
 from conformance.contract.model import Contract, first_false
 from conformance.contract.suggest import nearest
-from conformance.contract.syntax import BYTES, SizeLimit, size_limits
 from conformance.contract.types import ListOf, MapOf, Scalar, Value, is_place
 from conformance.vectors.case import HarnessStep, Question, QuestionCall, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe

@@ -13,8 +13,8 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.library import Library
 from conformance.contract.model import Contract, Group
-from conformance.contract.source import MalformedContract, Problem
 from conformance.contract.suggest import nearest
+from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.vectors.case import Question, QuestionCall
 from conformance.vectors.compact import MARK
 from conformance.vectors.draft import Unusable

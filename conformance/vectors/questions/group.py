@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
-from conformance.contract.advice import BadExpression
-from conformance.contract.expression import Expression
+from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.expression import Expression
 from conformance.contract.model import Contract, Group
-from conformance.contract.source import Problem, names
+from conformance.contract.yaml.source import Problem, names
 from conformance.vectors.case import FileStep, HarnessStep, Pin, Question, QuestionCall, slug
 from conformance.vectors.compact import with_recipes
 from conformance.vectors.draft import Draft, Unusable, YamlPlace, pin_of

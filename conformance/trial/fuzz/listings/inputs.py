@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from conformance.contract.source import ValuePath
 from conformance.contract.types import (
     INTEGER_RANGES,
     Scalar,
@@ -18,6 +17,7 @@ from conformance.contract.types import (
     Type,
     Value,
 )
+from conformance.contract.yaml.source import ValuePath
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
 from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.trial.generator import Native

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from conformance.contract.cel.syntax import Node, parse
 from conformance.contract.suggest import close_to, look_alike, typed
-from conformance.contract.syntax import Node, parse
 
 _PLACE: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([^']*)'")

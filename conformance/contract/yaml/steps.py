@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from conformance.contract.source import MalformedContract, Position, Source, ValuePath
 from conformance.contract.suggest import nearest
+from conformance.contract.yaml.source import MalformedContract, Position, Source, ValuePath
 
 _PINS: Final = {"gives": "result", "fails": "failure"}
 _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})

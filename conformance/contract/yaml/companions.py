@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from conformance.contract.source import MalformedContract, Problem, Source
+from conformance.contract.yaml.source import MalformedContract, Problem, Source
 
 ENDING: Final = ".cases.yaml"
 SHARED: Final = "values.yaml"  # the values that several contracts of a family use

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from conformance.contract.companions import VALUES
-from conformance.contract.source import Position, Source, ValuePath
+from conformance.contract.yaml.companions import VALUES
+from conformance.contract.yaml.source import Position, Source, ValuePath
 
 OPEN_HANDLE: Final = "open-handle"  # the guard that refuses a handle that is not open
 _COMMON: Final = ("version", "purpose", "source", "equivalence", "purity", "confirmed_by", "failure", "rng", "calls")

@@ -15,8 +15,8 @@ import jsonschema
 from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry, Resource
 
-from conformance.contract.source import Problem, Source, ValuePath
 from conformance.contract.suggest import close_to, fitting, look_alike, typed
+from conformance.contract.yaml.source import Problem, Source, ValuePath
 
 
 def _one_of(validator: Any, branches: Sequence[Any], instance: Any, schema: Any) -> Iterator[ValidationError]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from conformance.contract.advice import BadExpression, advice_on, comment_in
-from conformance.contract.engine import (
+from conformance.contract.cel.advice import BadExpression, advice_on, comment_in
+from conformance.contract.cel.engine import (
     cel_type,
     conversion,
     engine_function,
@@ -25,9 +25,9 @@ from conformance.contract.engine import (
     plain_value,
     variables_of,
 )
-from conformance.contract.functions import FUNCTIONS, Function
+from conformance.contract.cel.functions import FUNCTIONS, Function
+from conformance.contract.cel.syntax import hoisted
 from conformance.contract.suggest import nearest
-from conformance.contract.syntax import hoisted
 from conformance.contract.types import (
     Enum,
     Field,
