@@ -194,6 +194,8 @@ class Pipeline(Generic[T]):
                 for id_, outcome in self._carrier.wait():
                     if (finished := self._take(id_, outcome)) is not None:
                         yield finished
+            elif waiting or self._running:
+                raise AssertionError("conversations wait, but no call of theirs is open")
 
     def interrupted(self) -> list[Conversation[T]]:
         """Give up every unfinished conversation; they come in the order of their oldest open requests."""
