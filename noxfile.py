@@ -115,7 +115,7 @@ def lowest(session: nox.Session) -> None:
     session.run("tally", "run", "--profile", "quick")
     session.run("tally", "run", "-k", "Stream")
     tests = Path("conformance") / "tests"
-    files = [file for name in LOWEST for file in sorted(map(str, tests.glob(f"test_{name}*.py")))]
+    files = [file for name in LOWEST for file in sorted(map(str, tests.rglob(f"test_{name}*.py")))]
     session.run("pytest", "-q", *files, "impl/tests/test_batch_load_schemas.py", *session.posargs, env=in_memory())
 
 
@@ -146,7 +146,7 @@ def crash_full(session: nox.Session) -> None:
     install(session, ".[dev]")
     session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or CRASHED))
     tests = ["calibration", "writers", "reference"]
-    files = [*(f"conformance/tests/test_crash_{name}.py" for name in tests), "impl/tests/test_pipeline_kill.py"]
+    files = [*(f"conformance/tests/crash/test_crash_{name}.py" for name in tests), "impl/tests/test_pipeline_kill.py"]
     session.run("pytest", "-q", "-n", "2", *files, env={"TALLY_CRASH_FULL": "1"})
 
 
@@ -154,7 +154,7 @@ def crash_full(session: nox.Session) -> None:
 def challenge(session: nox.Session) -> None:
     """Answer the challenge of `tally certify` for every operator from a table of all public answers; none may pass."""
     install(session, ".[dev]")
-    tests = "conformance/tests/test_challenge.py"
+    tests = "conformance/tests/trial/test_challenge.py"
     session.run("pytest", "-q", "-n", "2", tests, *session.posargs, env={"TALLY_CHALLENGE_FULL": "1"})
 
 

@@ -37,7 +37,8 @@ def session(name: str, how: str) -> Place:
 INSTALLED: Final = r"^python -m pip install -q -c \S+ nox -e "
 ALONE: Final = r'^ +conform \| backends \| torch\) python -m nox -s "\$1" ;;$'
 SHARED: Final = r'^ +\*\) python -m nox --no-venv -s "\$1" ;;$'
-PACKAGING: Final = "conformance/tests/test_packaging.py"
+TRANSCRIPT: Final = "conformance/tests/backend/test_transcript.py"
+PACKAGING: Final = "conformance/tests/house/test_packaging.py"
 WHEEL: Final = Place(PACKAGING, (r'return environment\(.*"wheel"\) / "venv", wheel\)$', r'installed / "bin" / "tally"'))
 CHECKOUT: Final = Place(PACKAGING, (r'return environment\(.*, "-e", ROOT\)$', r'editable / "bin" / "tally"'))
 
@@ -62,6 +63,6 @@ ELSEWHERE: Final[Mapping[str, Place]] = MappingProxyType(
         "python examples/batch/torch_batches.py": Place(
             "impl/tests/torch/test_torch_batches.py", (r'shlex\.split\("python examples/batch/torch_batches\.py"\)',)
         ),
-        **dict.fromkeys(TYPES, Place("conformance/tests/test_transcript.py", (r'parametrize\("command", TYPES\)',))),
+        **dict.fromkeys(TYPES, Place(TRANSCRIPT, (r'parametrize\("command", TYPES\)',))),
     }
 )

@@ -11,7 +11,7 @@ from conformance.lint.requirements import KINDS
 from conformance.lint.rule import LintTarget
 from conformance.tests.lint_faults.edits import Fault, put, with_requirements
 
-_TEST = "test:conformance/tests/test_house.py::test_no_module_is_too_long"
+_TEST = "test:conformance/tests/house/test_house.py::test_no_module_is_too_long"
 
 
 def evidence_faults(subject: LintTarget) -> Iterator[Fault]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from conformance.tests.cli.test_cli_report import GREEN, RED, Capture, put, report
 from conformance.tests.runs import BATCH, MAP, failed, passed, record
-from conformance.tests.test_cli_report import GREEN, RED, Capture, put, report
 
 
 def test_records_of_the_same_checks_are_comparable_whatever_was_answered(tmp_path: Path, capsys: Capture) -> None:

@@ -19,9 +19,9 @@ from conformance.contract.suite import Suite
 from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.catalogue import lint, rule_with
 from conformance.tests import small_house
+from conformance.tests.cli.test_cli_house import edit
 from conformance.tests.counter_spec import write as write_counter
 from conformance.tests.small_spec import CONTRACT, NAME, suite_at, write_spec
-from conformance.tests.test_cli_house import edit
 from conformance.vectors.case import Case
 from conformance.vectors.frozen import corpus as corpus_module
 from conformance.vectors.frozen.corpus import CorruptedCorpus, outline_of

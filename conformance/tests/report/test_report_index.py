@@ -13,9 +13,9 @@ from conformance.report.certificate.statement import SCHEMA, read_statement
 from conformance.report.html import Reported, index_page
 from conformance.tests.browser import opened
 from conformance.tests.certificates import Certifier, evidence
+from conformance.tests.report.test_report_html_browser import PHONE, PROOF, violations
 from conformance.tests.runs import BATCH, MAP, failed, passed, record
 from conformance.tests.small_spec import SHIPPED
-from conformance.tests.test_report_html_browser import PHONE, PROOF, violations
 
 STEPS = [("check it", "tally verify acme/certificate.intoto.json --key acme.pub"), ("again", "nox -s reports")]
 FILES = [("Report", "acme/report.html"), ("Record", "acme/record.json")]

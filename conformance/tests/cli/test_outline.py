@@ -12,9 +12,9 @@ from conformance.contract.lazy import LazyMapping
 from conformance.contract.library import Library, load_library
 from conformance.contract.suite_file import read_suite
 from conformance.tests import small_house
+from conformance.tests.cli.test_cli_house import edit
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import copy_settings
-from conformance.tests.test_cli_house import edit
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
 from conformance.vectors.frozen.corpus import Corpus, load_corpus

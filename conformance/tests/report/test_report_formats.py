@@ -23,7 +23,7 @@ from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, lost, passe
 from conformance.trial.check import Difference, Kind, KnownFailure, Result, Verdict
 from conformance.vectors.jsontext import document_text
 
-SCHEMAS = Path(__file__).with_name("schemas")
+SCHEMAS = Path(__file__).parents[1] / "schemas"
 HOSTILE = "<script>alert(1)</script> `a` ```b``` | [x](http://e.vil) ]]> & \x00\x1b[2J\x9b\u202e\ud800\r\n# CONFORMANT"
 BOOM = f"{MAP}::tail-blocks::boom"
 WRITTEN = "2026-03-01T10:00:02+00:00"

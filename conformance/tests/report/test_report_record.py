@@ -15,7 +15,7 @@ from conformance.tests.runs import BATCH, MAP, ORDER, check, failed, library, lo
 from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Diagnosis, Difference, FailedCall, Kind, KnownFailure, Result, RunResult, Verdict
 
-SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "record.schema.json"
+SCHEMA = Path(__file__).parents[3] / "spec" / "schema" / "record.schema.json"
 
 
 def full_run() -> RunResult:

@@ -18,9 +18,9 @@ from conformance.cli.main import status_of
 from conformance.report import writer
 from conformance.report.record import Record, read_record
 from conformance.report.writer import FORMATS, Format, Observations
+from conformance.tests.cli.test_cli_house import edit
 from conformance.tests.processes import ROOT
 from conformance.tests.small_house import BAD, CONTRACT, OPERATOR, VECTORS
-from conformance.tests.test_cli_house import edit
 
 FEW = ("--profile", "quick", "-k", f"{OPERATOR}::pinned-orders")
 WHY = ("--reason", "nine rounds are what the hardware does", "--issue", "https://example.org/issues/1")

@@ -17,7 +17,7 @@ from conformance.report.terminal import text_page
 from conformance.report.untrusted import for_log, one_line, printable
 from conformance.tests.runs import record
 
-HOUSE = Path(__file__).parents[1]
+HOUSE = Path(__file__).parents[2]
 FORGED = "CONFORMANT: 9 of 9 checks passed"
 HOSTILE = f"\x1b[2J\x1b]0;owned\x07\u202egnol\u2028\r\n{FORGED}\x9b31m\x85"
 

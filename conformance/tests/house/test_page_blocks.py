@@ -33,7 +33,7 @@ PAGES: Final = [
 # Pages that a test of their own follows from the first block to the last.
 FOLLOWED: Final = MappingProxyType(
     {
-        "docs/tutorial.md": "conformance/tests/test_tutorial.py",
+        "docs/tutorial.md": "conformance/tests/house/test_tutorial.py",
         "docs/pytorch.md": "impl/tests/torch/test_torch_sampler.py",
     }
 )

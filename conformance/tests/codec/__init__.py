@@ -1,0 +1,1 @@
+"""Values on the wires and in files."""

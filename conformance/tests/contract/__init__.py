@@ -1,0 +1,1 @@
+"""Contracts: YAML, expressions, suites, and the errors in them."""

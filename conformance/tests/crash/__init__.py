@@ -1,0 +1,1 @@
+"""Crash states, and the levels that writers reach."""

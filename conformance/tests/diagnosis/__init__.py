@@ -1,0 +1,1 @@
+"""Why a backend fails, and where two backends differ."""

@@ -1,0 +1,1 @@
+"""Fuzzing: what is listed, what is drawn, and how examples are shrunk."""

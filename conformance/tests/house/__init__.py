@@ -1,0 +1,1 @@
+"""The repository: its rooms, its pages, its packages."""

@@ -1,0 +1,1 @@
+"""Lint: rules, their faults, and their messages."""

@@ -1,0 +1,1 @@
+"""How the vectors are judged."""

@@ -1,0 +1,1 @@
+"""Runs: cases, laws, behaviour rules, verdicts."""

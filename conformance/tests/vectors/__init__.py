@@ -1,0 +1,1 @@
+"""Cases: expanded, asked, frozen, and compared."""
