@@ -186,13 +186,14 @@ class _Trials:
         return self._with_losses(conversation_verdicts(trial.checks, finished, self._driver.declared))
 
     def _fuzzed(self, fuzzing: Fuzzing) -> ConversationVerdicts:
-        contract, options = fuzzing.contract, self._options
-        if not self._declares(contract.operator):
+        operator, options = fuzzing.contract.operator, self._options
+        if not self._declares(operator):
             return ConversationVerdicts([Result(fuzzing.check, Verdict.NOT_APPLICABLE)])
-        cases = self._corpus.cases.get(contract.operator, ())
+        cases = self._corpus.cases.get(operator, ())
         right = reference(options, self._codebook)
         with Client(self._driver) as backend, right, right.recalled(fuzzing.check.id):
-            result, _ = fuzzing.fuzz(contract, cases, backend, right, self._codebook, options.examples, options.seed)
+            drawn = {"examples": options.examples, "seed": options.seed}
+            result, _ = fuzzing.fuzz(cases, backend, right, self._codebook, **drawn)
         return self._with_losses(ConversationVerdicts([result], result.message if result.of_suite else ""))
 
     def _with_losses(self, found: ConversationVerdicts) -> ConversationVerdicts:

@@ -20,7 +20,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import bundled_suite
-from conformance.contract.types import Field, Scalar, Struct, walk
+from conformance.contract.types import Field, Scalar, Struct, has_volatile
 from conformance.contract.yaml.machine_file import OPEN_HANDLE
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import is_marker, is_recipe
@@ -33,13 +33,7 @@ _LONGEST_LINE: Final = 4_000  # characters
 
 def can_be_transcribed(contract: Contract) -> bool:
     """Whether calls of an operator need no folder and no handle, and always get the same answer."""
-    volatile = any(
-        field.volatile
-        for _, type_ in walk(contract.outputs)
-        if isinstance(type_, Struct)
-        for field in type_.fields
-    )
-    return contract.machine is None and contract.purity == "pure" and not volatile
+    return contract.machine is None and contract.purity == "pure" and not has_volatile(contract.outputs)
 
 
 def transcript(contract: Contract, library: Library, corpus: Corpus) -> tuple[str, str]:

@@ -319,16 +319,15 @@ class _Run:
 
     def _fuzz_some(self, silent: Any, some: Iterator[Fuzzing], tell: Callable[[Any], None]) -> None:
         """Fuzz one operator after the other until `silent`, which all processes share, is too much."""
+        examples, seed = self.options.examples, self.options.seed
         with Client(self.driver()) as backend, reference(self.options, self.codebook) as right:
             for one in some:
                 if silent.value >= OF_AN_OPERATOR:
                     break
                 since = time.perf_counter()
-                cases, examples = self.corpus.cases.get(one.contract.operator, ()), self.options.examples
+                cases = self.corpus.cases.get(one.contract.operator, ())
                 with right.recalled(one.check.id):
-                    result, figures = one.fuzz(
-                        one.contract, cases, backend, right, self.codebook, examples, self.options.seed
-                    )
+                    result, figures = one.fuzz(cases, backend, right, self.codebook, examples=examples, seed=seed)
                 with silent.get_lock():
                     silent.value += result.outcome == "timeout" and not result.of_suite
                 stderr = (right if result.of_suite else backend).stderr if result.outcome == "crash" else ""

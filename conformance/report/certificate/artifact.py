@@ -18,7 +18,6 @@ from conformance.backend.sandbox import WORKER
 from conformance.backend.session import module_places
 
 _IMAGE: Final = re.compile(r"oci:sha256:([0-9a-f]{64})\Z")
-_CHUNK: Final = 1 << 20
 
 
 class NoArtifact(Exception):
@@ -129,11 +128,8 @@ def _require_inside(path: Path, name: str, whole: Path) -> None:
 
 
 def _sha256(file: Path) -> str:
-    digest = hashlib.sha256()
     with file.open("rb") as opened:
-        while chunk := opened.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 UNKNOWN, NAMED, PROGRAM = "not established", "named", "program"

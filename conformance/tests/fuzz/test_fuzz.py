@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, codebook_of
+from conformance.tests.fuzz.tasks import task_of
 from conformance.tests.halving import CASES, client, codebook
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial.check import Kind, Result, Verdict
-from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, LEAST_SUCCEEDED, SEEN_ONCE, FuzzCounts
 from conformance.trial.fuzz.seed import ACCEPTED, seeds_of
@@ -69,7 +69,7 @@ def fuzzed(
     forms = forms or codebook()
     right = reference or Halves()
     contract = forms[operator].contract
-    return fuzz_operator(contract, cases, cast(Client, backend), cast(Client, right), forms, **options)
+    return fuzz_operator(task_of(contract, cases, backend, right, forms, **options))
 
 
 # -- what it asks and counts

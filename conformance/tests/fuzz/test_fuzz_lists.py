@@ -12,6 +12,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import load_library
 from conformance.tests.counter_spec import NAME, write
+from conformance.tests.fuzz.tasks import task_of
 from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.check import Result, Verdict
@@ -129,7 +130,7 @@ def fuzzed(root: Path, sin: str) -> Result:
         return Client(Driver(resolve(command, SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0))
 
     with client(sin) as asked, client("none") as right:
-        return fuzz_operator(library.contracts[NAME], (), asked, right, codebook, 20)[0]
+        return fuzz_operator(task_of(library.contracts[NAME], (), asked, right, codebook, examples=20))[0]
 
 
 def test_an_honest_bag_passes(tmp_path: Path) -> None:

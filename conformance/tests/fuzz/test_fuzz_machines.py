@@ -17,6 +17,7 @@ from conformance.contract.library import Library, load_library
 from conformance.report.failure import Reproduction, facts_of, plain_lines
 from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
+from conformance.tests.fuzz.tasks import task_of
 from conformance.tests.small_spec import SHIPPED, new_folder
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
@@ -55,7 +56,7 @@ def fuzzed(
 
     known = cases() if frozen else ()
     with client(sins[0]) as asked, client(reference) as right:
-        found = fuzz_operator(spec.contracts[NAME], known, asked, right, codebook, CALLS, seed)
+        found = fuzz_operator(task_of(spec.contracts[NAME], known, asked, right, codebook, examples=CALLS, seed=seed))
         assert asked.unattributed == []
     return found
 

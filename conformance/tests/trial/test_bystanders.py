@@ -28,6 +28,7 @@ from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import drawn_edit
 from conformance.trial.fuzz.files import FileSearch, files_check, fuzz_files
+from conformance.trial.fuzz.task import FuzzTask
 from conformance.vectors.case import Case
 from conformance.vectors.frozen.build import build
 
@@ -64,23 +65,28 @@ def crowded(*sins: str, contract: Contract | None = None, of: tuple[Case, ...] =
     return finished.finding[0]
 
 
+def kept(asked: Client, right: Client, **options: Any) -> FuzzTask:
+    contract = library().contracts[KEEP]
+    return FuzzTask(files_check(contract), contract, cases(), asked, right, codebook_of(library()), **options)
+
+
 def fuzzed(*sins: str, seed: str = "") -> tuple[Result, Mapping[str, Any]]:
     with client(*sins) as asked, client() as right:
-        return fuzz_files(library().contracts[KEEP], cases(), asked, right, codebook_of(library()), 60, seed)
+        return fuzz_files(kept(asked, right, examples=60, seed=seed))
 
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_the_call_in_which_backend_or_reference_is_lost_is_named(trusted: bool) -> None:
     contract = replace(library().contracts[KEEP], fuzz_limits=())  # none of these backends makes a file of a long name
     with client() as asked, client() as right:
-        result, _ = fuzz_files(contract, cases(), asked, right, codebook_of(library()), 1, trusted=trusted)
+        result, _ = fuzz_files(replace(kept(asked, right, examples=1, trusted=trusted), contract=contract))
         assert right.stderr
     assert (result.verdict, result.outcome, result.of_suite) == (Verdict.ERROR, "crash", True)
     assert "a guard or a limit under `fuzz` must rule the call out" in result.message
     assert result.call is not None
     assert (result.call.operator, len(result.call.inputs["name"])) == (KEEP, 2**20 + 1)
     with client("dies") as asked, client() as right:
-        result, _ = fuzz_files(library().contracts[KEEP], cases(), asked, right, codebook_of(library()), 1)
+        result, _ = fuzz_files(kept(asked, right, examples=1))
     assert (result.verdict, result.outcome, result.of_suite) == (Verdict.ERROR, "crash", False)
     assert result.call is not None
     assert result.call.operator == KEEP
@@ -196,8 +202,7 @@ def test_fuzzed_files_of_an_honest_operator_pass_and_are_counted() -> None:
 
 def test_listed_trees_are_counted_apart_from_drawn_ones() -> None:
     nobody: Any = None
-    contract = library().contracts[KEEP]
-    search = FileSearch(contract, nobody, nobody, codebook_of(library()), True, files_check(contract))
+    search = FileSearch(kept(nobody, nobody))
     search.counts.update(examples=5, asked=5, succeeded=3, refused=2)
     search.listed.update(examples=3, asked=3, succeeded=2, refused=1)
     figures = search.record()
@@ -231,8 +236,7 @@ def test_the_same_seed_makes_the_same_edits() -> None:
 
 def led_out(sin: str, right: str = "minds-all") -> Result:
     with client(sin) as asked, client(right) as reference:
-        contract, codebook = library().contracts[KEEP], codebook_of(library())
-        return fuzz_files(contract, cases(), asked, reference, codebook, 1)[0]
+        return fuzz_files(kept(asked, reference, examples=1))[0]
 
 
 @pytest.mark.parametrize("sin", ["minds-beginnings", "minds-dots", "minds-dots-and-slash", "honest"])

@@ -68,7 +68,7 @@ def wrong(backend: str, ways: Iterable[Fuzzing], right: Client, seed: str = "") 
     with Client(Driver(resolve(backend, shipped_library().suite), DIALECTS["json"], codebook(), LONG, LONG)) as asked:
         for way in ways:
             cases = cases_of(way.contract.operator)
-            result, _ = way.fuzz(way.contract, cases, asked, right, codebook(), FEW, seed, False)
+            result, _ = way.fuzz(cases, asked, right, codebook(), examples=FEW, seed=seed, trusted=False)
             if result.verdict is not Verdict.PASS and "reached too little" not in result.message:
                 found.add(way.check.group)
     return found
@@ -119,7 +119,7 @@ def test_who_answers_differently_twice_fails_the_challenge(sin: str) -> None:
     contract = library().contracts[OPERATOR]
     (way,) = [one for one in challenges_of(contract, corpus().cases[OPERATOR]) if one.check.group == "again"]
     with client(sin) as asked, client("right") as right:
-        result, _ = way.fuzz(contract, corpus().cases[OPERATOR], asked, right, small_codebook(), None, NONCE)
+        result, _ = way.fuzz(corpus().cases[OPERATOR], asked, right, small_codebook(), seed=NONCE)
     assert (result.verdict, result.check.id) == (Verdict.FAIL, f"{OPERATOR}?again")
 
 
@@ -132,7 +132,7 @@ def test_every_operator_gets_calls_that_only_the_nonce_decides(right: Client, fe
     for operator in OPERATORS:
         way = challenge_of(operator)
         cases = cases_of(operator)
-        result, figures[way.check.id] = way.fuzz(way.contract, cases, right, right, codebook(), FEW, NONCE)
+        result, figures[way.check.id] = way.fuzz(cases, right, right, codebook(), examples=FEW, seed=NONCE)
         assert result.verdict is Verdict.PASS, (operator, result.message)
     assert newly_asked_share(figures).keys() == set(OPERATORS)
     assert min(newly_asked_share(figures).values()) >= FEW // 3

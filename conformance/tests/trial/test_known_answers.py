@@ -15,6 +15,7 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import Crash, Lost, Observed, ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.suite import Suite
+from conformance.tests.fuzz.tasks import task_of
 from conformance.tests.halving import CASES, codebook
 from conformance.tests.small_corpus import OPERATOR
 from conformance.tests.small_spec import SHIPPED, load, spoilt
@@ -181,7 +182,7 @@ class Halves(Doubles):
 def test_a_wrong_backend_is_found_and_explained_as_without_known_answers() -> None:
     def result_of(right: Halves, backend: Halves) -> object:
         contract = codebook()[OPERATOR].contract
-        found, _ = fuzz_operator(contract, CASES, cast(Client, backend), cast(Client, right), codebook())
+        found, _ = fuzz_operator(task_of(contract, CASES, backend, right, codebook()))
         right.known.keep()
         return found
 

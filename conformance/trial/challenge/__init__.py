@@ -7,24 +7,16 @@ author of the backend could not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 from conformance.contract.model import Contract
-from conformance.trial.challenge.challenge import (
-    Challenge,
-    fuzz_again,
-    fuzz_calls,
-    fuzz_long_runs,
-    long_runs,
-    takes_files,
-)
+from conformance.trial.challenge.challenge import fuzz_again, fuzz_calls, fuzz_long_runs, long_runs, takes_files
 from conformance.trial.challenge.laws import fuzz_laws
 from conformance.trial.check import Check, Kind, Result
-from conformance.trial.fuzz import Fuzzing
+from conformance.trial.fuzz import Fuzzing, FuzzTask
 from conformance.vectors.case import Case
 
-Way = Callable[[Challenge], tuple[Result, Mapping[str, Any]]]
+Way = Callable[[FuzzTask], tuple[Result, Mapping[str, Any]]]
 UNFORESEEN: Final = "unforeseen"  # the figure that counts what no earlier run asked
 
 
@@ -49,12 +41,7 @@ def _challenges(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
 
 def _way(contract: Contract, name: str, why: str, challenge: Way) -> Fuzzing:
     check = Check(f"{contract.operator}?{name}", Kind.FUZZ, contract.operator, name, why, (), ())
-    return Fuzzing(check, contract, partial(_challenged, challenge, check), check.id)
-
-
-def _challenged(challenge: Way, check: Check, *what: Any) -> tuple[Result, Mapping[str, Any]]:
-    """A challenge with what a run hands to every way of fuzzing."""
-    return challenge(Challenge(check, *what))
+    return Fuzzing(check, contract, challenge, check.id)
 
 
 def newly_asked_share(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:

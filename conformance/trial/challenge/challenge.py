@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from random import Random
@@ -25,8 +25,9 @@ from conformance.trial.fuzz.machine import MachineSearch
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, reference_lost, seed_number, wrong_answer
 from conformance.trial.fuzz.program import Program
-from conformance.trial.fuzz.program_draw import pool_of, programs
+from conformance.trial.fuzz.program_draw import programs
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, Vocabulary, printed, seeds_of, vocabulary_of
+from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Native
 from conformance.vectors.case import Accumulation, CallStep, Case, QuestionCall
 from conformance.vectors.compact import holds_recipe
@@ -35,57 +36,35 @@ from conformance.vectors.conversation.exchange import runs_alone
 from conformance.vectors.conversation.state_tracking import UNKNOWN_HANDLE
 from conformance.vectors.leaf import contains_value, is_damaged, is_reference
 
-
-@dataclass(frozen=True, slots=True)
-class Challenge:
-    """One operator to be challenged: its check, contract and frozen cases, who answers, and the nonce."""
-
-    check: Check
-    contract: Contract
-    cases: Sequence[Case]
-    backend: Client
-    reference: Client  # gives the right answers
-    codebook: Codebook
-    examples: int | None = None  # None: as many as the way asks by itself
-    seed: str = ""
-    trusted: bool = True  # if the reference is not trusted, its first difference is not made small
-
-    @property
-    def operator(self) -> str:
-        """The name of the operator, or of the machine."""
-        return self.contract.operator
-
-
 T = TypeVar("T")
 _CALLS: Final = 60  # of an operator; drawing them takes longer than asking
 _PROGRAMS: Final = 12  # of a machine, with about eight calls each
 _FOUND: Final = "asked twice, the backend and the reference differ"
 
 
-def fuzz_again(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_again(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     """Ask drawn calls, then all of them again in reverse order; the result and the figures for the record.
 
     `unforeseen` counts the calls that are not in the corpus and that the usual seed does not draw.
     """
-    contract, codebook, backend, reference = asked.contract, asked.codebook, asked.backend, asked.reference
+    contract, codebook, backend, reference = task.contract, task.codebook, task.backend, task.reference
     if contract.machine is not None:
-        pool = pool_of(contract, asked.cases, codebook)
-        search = MachineSearch(contract, pool, codebook, backend, reference, asked.trusted)
-        some = _programs(search, asked.seed)
+        search = MachineSearch(task)
+        some = _programs(search, task.seed)
         mine, usual = frozenset(some), frozenset(_programs(search, ""))
         wrongs = (search.judge(program, counted=True) for program in _twice(list(some.values())))
         wrong = next((one for one in wrongs if one is not None), None)
         reached = {name: search.record()[name] for name in ("examples", "succeeded")}
     else:
         forms = codebook[contract.operator]
-        drawn = _calls(forms, asked.cases, asked.seed, _CALLS)
+        drawn = _calls(forms, task.cases, task.seed, _CALLS)
         mine = frozenset(drawn)
-        usual = frozenset(_calls(forms, asked.cases, "", DEFAULT_EXAMPLES))
+        usual = frozenset(_calls(forms, task.cases, "", DEFAULT_EXAMPLES))
         calls = _twice(list(drawn.values()))
-        wrong = _first_wrong(asked.check, forms, calls, backend, reference)
+        wrong = _first_wrong(task.check, forms, calls, backend, reference)
         reached = {"examples": len(calls), "succeeded": sum(one.side == ACCEPTED for one in calls)}
     figures = {**reached, "unforeseen": len(mine - usual)}
-    return Result(asked.check, Verdict.PASS) if wrong is None else replace(wrong, check=asked.check), figures
+    return Result(task.check, Verdict.PASS) if wrong is None else replace(wrong, check=task.check), figures
 
 
 def _twice(some: Sequence[T]) -> list[T]:
@@ -125,13 +104,13 @@ def takes_files(contract: Contract) -> bool:
     return contract.purity == "io" and contract.machine is None
 
 
-def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_calls(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     """Ask frozen cases with one call changed, each twice; the result and the figures for the record."""
-    search = FileSearch(asked.contract, asked.backend, asked.reference, asked.codebook, asked.trusted, asked.check)
-    hand = _Hand(asked.contract, asked.cases, asked.codebook)
+    search = FileSearch(task)
+    hand = _Hand(task.contract, task.cases, task.codebook)
     changed: set[str] = set()
-    for number in range(asked.examples or EXAMPLES):
-        digest = hashlib.sha256(f"{asked.operator}\0calls\0{asked.seed}\0{number}".encode()).digest()
+    for number in range(task.examples or EXAMPLES):
+        digest = hashlib.sha256(f"{task.operator}\0calls\0{task.seed}\0{number}".encode()).digest()
         example = hand.example(Random(digest))  # noqa: S311
         if search.found is not None or example is None:
             break
@@ -142,9 +121,9 @@ def fuzz_calls(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
     if search.found is not None:
         result = search.found
     elif changed:
-        result = Result(asked.check, Verdict.PASS)
+        result = Result(task.check, Verdict.PASS)
     else:
-        result = unjudged(asked.check, "no call of a frozen case could be changed")
+        result = unjudged(task.check, "no call of a frozen case could be changed")
     return result, {**search.record(), "unforeseen": len(changed)}
 
 
@@ -210,12 +189,12 @@ def long_runs(cases: Sequence[Case]) -> list[Accumulation]:
     return [case.accumulation for case in cases if case.accumulation is not None and case.profile != "golden"]
 
 
-def fuzz_long_runs(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_long_runs(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     """Make some of the long runs with other inputs, other seeds and fewer calls; the result and the figures."""
-    check, codebook, backend, reference = asked.check, asked.codebook, asked.backend, asked.reference
+    check, codebook, backend, reference = task.check, task.codebook, task.backend, task.reference
     calls = succeeded = runs = 0
     wrong: Result | None = None
-    for one in drawn_runs(asked.contract, asked.cases, codebook, asked.seed):
+    for one in drawn_runs(task.contract, task.cases, codebook, task.seed):
         right = reference.run(partial(accumulate, one, codebook, reference.dialect))
         if isinstance(right, Lost):
             wrong = reference_lost(check, right)

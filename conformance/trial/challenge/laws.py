@@ -12,9 +12,9 @@ from conformance.backend.driver import Talk
 from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import LawUse
-from conformance.trial.challenge.challenge import Challenge
 from conformance.trial.check import Check, Result, Verdict, lost
 from conformance.trial.client import TOO_SLOW, Client
+from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
 
 _INSTANCES: Final = 2  # of each law
@@ -22,20 +22,20 @@ _TRIES: Final = 12  # draws, until enough instances are found that the reference
 _BEYOND: Final = 500  # how far the number of a counted thing goes beyond the listed ones
 
 
-def fuzz_laws(asked: Challenge) -> tuple[Result, Mapping[str, Any]]:
+def fuzz_laws(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     """Try every law of an operator with parameters drawn from the seed; the result and the figures by law.
 
     A law need not be true of every combination of parameters, so the reference is asked first.
     """
     counted: dict[str, int] = {}
-    check, backend, reference = asked.check, asked.backend, asked.reference
-    for use in (one for one in asked.contract.laws if one.profile != TOO_SLOW):
-        law = known_laws(asked.codebook.suite)[use.law]
+    check, backend, reference = task.check, task.backend, task.reference
+    for use in (one for one in task.contract.laws if one.profile != TOO_SLOW):
+        law = known_laws(task.codebook.suite)[use.law]
         counted[law.name] = 0
-        digest = hashlib.sha256(f"{asked.operator}\0{law.name}\0{asked.seed}".encode()).digest()
+        digest = hashlib.sha256(f"{task.operator}\0{law.name}\0{task.seed}".encode()).digest()
         drawn = zip(
-            drawn_instances(law, use, _tools(asked.codebook, reference), Random(digest)),  # noqa: S311
-            drawn_instances(law, use, _tools(asked.codebook, backend), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, _tools(task.codebook, reference), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, _tools(task.codebook, backend), Random(digest)),  # noqa: S311
             strict=True,
         )
         for right, other in drawn:

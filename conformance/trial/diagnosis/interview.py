@@ -31,7 +31,7 @@ from conformance.trial.diagnosis.neighbourhood import (
 )
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.plan import Plan
-from conformance.vectors.case import CallStep, Case, QuestionCall
+from conformance.vectors.case import Case, QuestionCall, asked_of
 from conformance.vectors.conversation.exchange import Transcript
 from conformance.vectors.frozen.corpus import Corpus
 
@@ -182,12 +182,7 @@ def _is_length(leaf: CallLeaf) -> bool:
 
 
 def _key(steps: AnySteps) -> str:
-    return repr(
-        [
-            (step.name, step.operator, step.inputs) if isinstance(step, CallStep | QuestionCall) else step
-            for step in steps
-        ]
-    )
+    return repr([asked_of(step) for step in steps])
 
 
 NEW_CALLS: Final = 100  # of each operator; fuzzing finds nine of ten mutants that it finds at all within as many
@@ -268,9 +263,8 @@ class MutantInterview:
                 if fuzzing.contract.operator not in operators:
                     continue
                 cases = self.corpus.cases.get(fuzzing.contract.operator, ())
-                result, _ = fuzzing.fuzz(
-                    fuzzing.contract, cases, self.backend, other, self.codebook, NEW_CALLS, _SEED, trusted=False
-                )
+                options = {"examples": NEW_CALLS, "seed": _SEED, "trusted": False}
+                result, _ = fuzzing.fuzz(cases, self.backend, other, self.codebook, **options)
                 if result.difference is not None:
                     return False
         return True

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.check import Check, Result
+from conformance.trial.client import Client
 from conformance.trial.fuzz.files import files_check, fuzz_files, keeps_files
 from conformance.trial.fuzz.operator import fuzz_check, fuzz_operator
+from conformance.trial.fuzz.task import FuzzTask
 from conformance.vectors.case import Case
 
-__all__ = ["Fuzzing", "fuzz_operator", "fuzzings_of"]
+__all__ = ["FuzzTask", "Fuzzing", "fuzz_operator", "fuzzings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,14 @@ class Fuzzing:
 
     check: Check
     contract: Contract
-    fuzz: Callable[..., tuple[Result, Mapping[str, Any]]]
+    way: Callable[[FuzzTask], tuple[Result, Mapping[str, Any]]]
     figures: str
+
+    def fuzz(
+        self, cases: Sequence[Case], backend: Client, reference: Client, codebook: Codebook, **options: Any
+    ) -> tuple[Result, Mapping[str, Any]]:
+        """The result and the figures for the record; `options` are those of a `FuzzTask`."""
+        return self.way(FuzzTask(self.check, self.contract, cases, backend, reference, codebook, **options))
 
 
 def fuzzings_of(contract: Contract, cases: Sequence[Case]) -> tuple[Fuzzing, ...]:

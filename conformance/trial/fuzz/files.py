@@ -27,7 +27,7 @@ from conformance.trial.check import (
     tree_failure,
     unjudged,
 )
-from conformance.trial.client import Client, Walked, walked_by_both
+from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
@@ -36,6 +36,7 @@ from conformance.trial.fuzz.listings.refusals import competing, damaged_twice, e
 from conformance.trial.fuzz.listings.renamings import renamed_everywhere
 from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost_call, wrong_answer
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
+from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Generator, Native, generator_of
 from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
 from conformance.vectors.conversation.exchange import AnyStep, Transcript, runs_alone
@@ -63,22 +64,10 @@ def keeps_files(contract: Contract, cases: Sequence[Case]) -> bool:
     return own and (bool(_bases(cases)) or any(True for _ in whole_calls(contract, cases)))
 
 
-def fuzz_files(
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Client,
-    reference: Client,
-    codebook: Codebook,
-    examples: int | None = None,
-    seed: str = "",
-    trusted: bool = True,
-) -> tuple[Result, Mapping[str, Any]]:
-    """Fuzz the files of one operator; the result and the figures for the record.
-
-    The same seed gives the same edits; without a seed, the operator's name is used. If the reference is not `trusted`,
-    the first difference is not made small.
-    """
-    search = FileSearch(contract, backend, reference, codebook, trusted, files_check(contract))
+def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
+    """Fuzz the files of one operator; the result and the figures for the record."""
+    contract, cases, codebook, reference = task.contract, task.cases, task.codebook, task.reference
+    search = FileSearch(task)
     bases = [(case, Snapshots(formats=codebook.formats)) for case in _bases(cases)]
     for case, seen in bases:
         if isinstance(right := reference.walk(case.steps, seen), Transcript):
@@ -106,8 +95,8 @@ def fuzz_files(
     search.listed = Counter(search.counts)
 
     def drawn() -> Iterator[Asking]:
-        for number in range(examples or contract.fuzz_examples or EXAMPLES):
-            digest = hashlib.sha256(f"{contract.operator}\0files\0{seed}\0{number}".encode()).digest()
+        for number in range(task.examples or contract.fuzz_examples or EXAMPLES):
+            digest = hashlib.sha256(f"{contract.operator}\0files\0{task.seed}\0{number}".encode()).digest()
             random = Random(digest)  # noqa: S311
             if generator is not None and number % 4:
                 generated = partial(_generated, contract, codebook, generator)
@@ -197,11 +186,9 @@ Asking = tuple[Example, Callable[[], RecordedChoices] | None]  # an example, and
 class FileSearch:
     """The state of one search: what was reached, and the first example that was answered wrongly."""
 
-    def __init__(
-        self, contract: Contract, backend: Client, reference: Client, codebook: Codebook, trusted: bool, check: Check
-    ) -> None:
-        self.contract, self.backend, self.reference, self.codebook = contract, backend, reference, codebook
-        self.trusted, self.check = trusted, check
+    def __init__(self, task: FuzzTask) -> None:
+        self.contract, self.codebook, self.check = task.contract, task.codebook, task.check
+        self.backend, self.reference, self.trusted = task.backend, task.reference, task.trusted
         self.counts: Counter[str] = Counter()
         self.listed: Counter[str] = Counter()  # of the examples that are not drawn
         self.edits: Counter[str] = Counter()

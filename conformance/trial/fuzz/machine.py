@@ -12,9 +12,8 @@ from typing import Any, Final
 from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
-from conformance.contract.model import Contract
 from conformance.trial.check import Result, Verdict, lost, unjudged
-from conformance.trial.client import Client, Walked, walked_by_both
+from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.listings.handles import NearHandles, traces_of_every_operation
 from conformance.trial.fuzz.listings.programs import (
     degenerate,
@@ -28,7 +27,6 @@ from conformance.trial.fuzz.operator import (
     LEAST_SUCCEEDED,
     SEEN_ONCE,
     SPEECHLESS,
-    fuzz_check,
     reference_lost,
     with_lost_call,
     wrong_answer,
@@ -41,9 +39,10 @@ from conformance.trial.fuzz.program import (
     steps_of,
     trace_lines,
 )
-from conformance.trial.fuzz.program_draw import Pool, pool_of, programs, within
+from conformance.trial.fuzz.program_draw import pool_of, programs, within
 from conformance.trial.fuzz.shrink import in_steps, smallest_example
-from conformance.vectors.case import Case, HarnessStep, QuestionCall, RestartStep, Step
+from conformance.trial.fuzz.task import FuzzTask
+from conformance.vectors.case import HarnessStep, QuestionCall, RestartStep, Step
 from conformance.vectors.conversation.contradiction import contradiction
 from conformance.vectors.conversation.exchange import Transcript
 from conformance.vectors.conversation.state_tracking import StateTransition, situations
@@ -57,30 +56,18 @@ _MOST: Final = 400  # programs that are asked to make one small
 _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
 
 
-def fuzz_machine(
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Client,
-    reference: Client,
-    codebook: Codebook,
-    wanted: int,
-    seed: str,
-    trusted: bool,
-) -> tuple[Result, Mapping[str, Any]]:
-    """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures.
-
-    The same seed gives the same calls; without one the machine's name is the seed.
-    """
-    search = MachineSearch(contract, pool_of(contract, cases, codebook), codebook, backend, reference, trusted)
+def fuzz_machine(task: FuzzTask, wanted: int) -> tuple[Result, Mapping[str, Any]]:
+    """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures."""
+    search = MachineSearch(task)
     listings = (opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, repeated, long_leaves)
     for program in ended(search.pool):
         search.try_one(program, alone=True)
-    search.try_near_handles(traces_of_every_operation(search.methods, cases))
+    search.try_near_handles(traces_of_every_operation(search.methods, task.cases))
     search.try_all(chain.from_iterable(listing(search.pool) for listing in listings))
     search.aimed = Counter(search.sides)
     drawn = search.sides[_ASKED]
     search.try_all(
-        islice(programs(search.pool, f"{contract.operator}\0{seed}"), wanted),
+        islice(programs(search.pool, f"{task.operator}\0{task.seed}"), wanted),
         enough=lambda: search.sides[_ASKED] - drawn >= wanted,
     )
     return search.result(), search.record()
@@ -89,13 +76,12 @@ def fuzz_machine(
 class MachineSearch:
     """The state of one machine's fuzzing: what was reached, and the first program that was answered wrongly."""
 
-    def __init__(
-        self, contract: Contract, pool: Pool, codebook: Codebook, backend: Client, reference: Client, trusted: bool
-    ) -> None:
-        self.contract, self.pool, self.codebook = contract, pool, codebook
-        self.backend, self.reference, self.trusted = backend, reference, trusted
-        assert contract.machine is not None
-        self.methods = contract.machine.methods
+    def __init__(self, task: FuzzTask) -> None:
+        self.task, self.contract, self.codebook = task, task.contract, task.codebook
+        self.backend, self.reference = task.backend, task.reference
+        self.pool = pool_of(task.contract, task.cases, task.codebook)
+        assert task.contract.machine is not None
+        self.methods = task.contract.machine.methods
         self.sides: Counter[str] = Counter()
         self.aimed: Counter[str] = Counter()  # of the listed programs
         self.wrong: Program | None = None
@@ -129,7 +115,7 @@ class MachineSearch:
     def try_near_handles(self, traces: Sequence[Sequence[Step]]) -> None:
         """Walk traces, and make every call on near misses of its handle too; notes the first that is not refused."""
         if self.found is None and traces:
-            near = NearHandles(fuzz_check(self.contract), self.methods, self.codebook, self.backend.dialect)
+            near = NearHandles(self.task.check, self.methods, self.codebook, self.backend.dialect)
             said = self.backend.run(partial(near.talk, traces), alone=True)
             said = said if isinstance(said, Result) else lost(near.check, said)
             self.found = None if said.verdict is Verdict.PASS else said
@@ -143,14 +129,14 @@ class MachineSearch:
 
     def judge(self, program: Program, counted: bool = False, walked: Walked | None = None) -> Result | None:
         """The failure at the first call of a program that the backend answers wrongly; None if there is none."""
-        steps, check = self.steps(program), fuzz_check(self.contract)
+        steps, check = self.steps(program), self.task.check
         right = self.reference.walk(steps) if walked is None else walked[0]
         if not isinstance(right, Transcript):
             return reference_lost(check, right)
         found = tuple(situations(steps, right.exchanges, self.codebook))
         if counted:
             self.count(found)
-        for situation in found if self.trusted else ():
+        for situation in found if self.task.trusted else ():
             if broken := contradicted(situation, self.codebook):
                 return replace(unjudged(check, f"{CONTRADICTED}: {broken}"), step=situation.exchange.step)
         said = self.backend.walk(steps) if walked is None else walked[1]
@@ -185,12 +171,12 @@ class MachineSearch:
     def result(self) -> Result:
         """The verdict: the smallest program found, or that too little was reached, or a pass."""
         if self.found is not None:
-            return self.found if self.wrong is None or not self.trusted else self.smallest(self.found, self.wrong)
+            return self.found if self.wrong is None or not self.task.trusted else self.smallest(self.found, self.wrong)
         if self.once is not None:
             return self.once
         if shortfalls := list(self.shortfalls()):
-            return unjudged(fuzz_check(self.contract), "fuzzing reached too little: " + "; ".join(shortfalls))
-        return Result(fuzz_check(self.contract), Verdict.PASS)
+            return unjudged(self.task.check, "fuzzing reached too little: " + "; ".join(shortfalls))
+        return Result(self.task.check, Verdict.PASS)
 
     def smallest(self, found: Result, program: Program) -> Result:
         """The failure made small, unless the backend was lost: each further loss costs much."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import BadAnswer, Lost, Observed, ObservedFailure, ObservedResult, describe
-from conformance.codec.codebook import Codebook, OperatorForms
+from conformance.codec.codebook import OperatorForms
 from conformance.contract.model import Contract
 from conformance.trial.cases import guard_details
 from conformance.trial.check import (
@@ -29,6 +29,7 @@ from conformance.trial.client import Client, asked_of_both
 from conformance.trial.fuzz.draw import DRAWN, GROWN, DrawnCall, drawn_calls
 from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, seeds_of
 from conformance.trial.fuzz.shrink import RecordedChoices, in_steps, simpler, smallest_example
+from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Native
 from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult, QuestionCall
 from conformance.vectors.conversation.difference import difference
@@ -41,38 +42,18 @@ DEFAULT_EXAMPLES: Final = 200  # drawn calls per operator; listed calls are not 
 _TOGETHER: Final = 32  # calls that are asked at once
 
 
-def fuzz_operator(
-    contract: Contract,
-    cases: Sequence[Case],
-    backend: Client,
-    reference: Client,
-    codebook: Codebook,
-    examples: int | None = None,
-    seed: str = "",
-    trusted: bool = True,
-    drawn: Sequence[DrawnCall] = (),
-) -> tuple[Result, Mapping[str, Any]]:
-    """Fuzz one operator, or one machine; the result and the figures for the record.
-
-    The same seed gives the same calls; without a seed, the operator's name is used. `examples` is the number of drawn
-    calls; listed calls are asked too.
-
-    A reference that is not `trusted` may contradict the contract; the first difference from it is not made small.
-    `drawn` are calls that `calls_for` has made already.
-    """
-    if contract.machine is not None:
+def fuzz_operator(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
+    """Fuzz one operator, or one machine; the result and the figures for the record."""
+    if task.contract.machine is not None:
         from conformance.trial.fuzz.machine import fuzz_machine
 
-        wanted = examples or DEFAULT_EXAMPLES
-        return fuzz_machine(contract, cases, backend, reference, codebook, wanted, seed, trusted)
-    forms = codebook[contract.operator]
-    wanted = examples or contract.fuzz_examples or DEFAULT_EXAMPLES
-    search = _Search(forms, backend, reference)
-    calls = drawn or calls_for(forms, cases, wanted, seed)
+        return fuzz_machine(task, task.examples or DEFAULT_EXAMPLES)
+    search = _Search(task)
+    calls = task.drawn or calls_for(search.forms, task.cases, task.examples or 0, task.seed)
     for start in range(0, len(calls), _TOGETHER):
         if search.found is None:
             search.try_calls(calls[start : start + _TOGETHER])
-    if trusted:
+    if task.trusted:
         search.shrink()
     return search.result(), search.figures.record()
 
@@ -94,10 +75,10 @@ def seed_number(forms: OperatorForms, seed: str) -> int:
 class _Search:
     """The state of one operator's fuzzing: what was reached, and the first wrong answer found."""
 
-    def __init__(self, forms: OperatorForms, backend: Client, reference: Client) -> None:
-        self.forms, self.contract = forms, forms.contract
-        self.backend, self.reference = backend, reference
-        self.figures = FuzzCounts(forms.contract)
+    def __init__(self, task: FuzzTask) -> None:
+        self.task, self.contract = task, task.contract
+        self.forms = task.codebook[task.operator]
+        self.figures = FuzzCounts(task.contract)
         self.found: Result | None = None
         self.wrong: DrawnCall | None = None  # the call whose answer was wrong
 
@@ -131,7 +112,7 @@ class _Search:
     def _first_wrong(self, natives: Sequence[Native]) -> int | None:
         """The index of the first input that is answered wrongly; sets `found` to the failure."""
         asked = [Call(self.contract.operator, self.forms.inputs.from_native(native)) for native in natives]
-        answers = zip(asked, asked_of_both(asked, self.reference, self.backend), strict=True)
+        answers = zip(asked, asked_of_both(asked, self.task.reference, self.task.backend), strict=True)
         for k, (call, (right, said)) in enumerate(answers):
             if (wrong := self._failure_of(call, right, said)) is not None:
                 self.found = replace(wrong, steps=(QuestionCall("call", call.operator, call.inputs),))
@@ -140,7 +121,7 @@ class _Search:
 
     def _failure_of(self, call: Call, right: Observed, said: Observed) -> Result | None:
         found = "the smallest call found on which the backend and the reference differ"
-        wrong = wrong_answer(fuzz_check(self.contract), self.contract, call, right, said, found)
+        wrong = wrong_answer(self.task.check, self.contract, call, right, said, found)
         if wrong is None or wrong.verdict is not Verdict.FAIL or not isinstance(said, ObservedFailure):
             return wrong
         return replace(wrong, details=guard_details(self.contract, self.forms.inputs.to_native(call.inputs), said))
@@ -150,8 +131,8 @@ class _Search:
         if self.found is not None:
             return self.found
         if shortfalls := list(self.figures.shortfalls()):
-            return unjudged(fuzz_check(self.contract), "fuzzing reached too little: " + "; ".join(shortfalls))
-        return Result(fuzz_check(self.contract), Verdict.PASS)
+            return unjudged(self.task.check, "fuzzing reached too little: " + "; ".join(shortfalls))
+        return Result(self.task.check, Verdict.PASS)
 
 
 class FuzzCounts:

@@ -143,17 +143,15 @@ class MutantChecks:
         return (trial.operator, *self.library.laws[trial.checks[0].group].calls)
 
     def _differs(self, fuzzing: Fuzzing, backend: Client, right: Client) -> bool:
-        contract = fuzzing.contract
-        cases = self.corpus.cases.get(contract.operator, ())
-        drawn = {"drawn": calls} if (calls := self._drawn_calls(fuzzing)) else {}
+        cases, drawn = self.corpus.cases.get(fuzzing.contract.operator, ()), self._drawn_calls(fuzzing)
         with right.recalled(fuzzing.check.id):
-            result, _ = fuzzing.fuzz(contract, cases, backend, right, self.codebook, trusted=False, **drawn)
+            result, _ = fuzzing.fuzz(cases, backend, right, self.codebook, trusted=False, drawn=drawn)
         return result.difference is not None or bool(result.outcome)
 
     def _drawn_calls(self, fuzzing: Fuzzing) -> tuple[DrawnCall, ...]:
         """The calls of a pure operator, drawn once; none for machines and files, which are drawn as they answer."""
         contract = fuzzing.contract
-        if fuzzing.fuzz is not fuzz_operator or contract.machine is not None:
+        if fuzzing.way is not fuzz_operator or contract.machine is not None:
             return ()
         if contract.operator not in self._calls:
             cases = self.corpus.cases.get(contract.operator, ())
