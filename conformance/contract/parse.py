@@ -243,7 +243,7 @@ class _Parser:
         if not isinstance(found, Struct):
             structs = [key for key, one in self.named.items() if isinstance(one, Struct)]
             hint = nearest(name, structs, f"add a struct {name} to types.yaml, or write `failure: NAME`")
-            raise MalformedContract([self.source.problem(("failure",), "C003", f"unknown record {name!r}", hint)])
+            raise self.source.malformed(("failure",), "C003", f"unknown record {name!r}", hint)
         return found
 
     def rng(self) -> Rng | None:

@@ -236,7 +236,7 @@ def _checks(source: Source, grouped: Mapping[str, Any], at: ValuePath) -> Iterat
             continue
         if not isinstance(inner, dict):
             form = f"{{{key}: {{FILE: [name]}}}}" if key in _DOCUMENTS else f"{{{key}: {{guard: [id]}}}}"
-            raise MalformedContract([source.problem((*at, key), "C018", f"checks: expected a map below {key}", form)])
+            raise source.malformed((*at, key), "C018", f"checks: expected a map below {key}", form)
         for second, some in inner.items():
             kind, target = (key, second) if key in _DOCUMENTS else (second, key)
             mark = "::" if kind in ("group", "test") else "#"
@@ -246,7 +246,7 @@ def _checks(source: Source, grouped: Mapping[str, Any], at: ValuePath) -> Iterat
 
 def _names_below(source: Source, names: Any, at: ValuePath) -> Iterator[tuple[str, ValuePath]]:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise MalformedContract([source.problem(at, "C018", f"checks: expected a list of names below {at[-1]}")])
+        raise source.malformed(at, "C018", f"checks: expected a list of names below {at[-1]}")
     yield from ((name, (*at, k)) for k, name in enumerate(names))
 
 
@@ -277,7 +277,7 @@ def _single_mutants(source: Source) -> Iterator[tuple[Any, ValuePath]]:
         file = entry.get("file")
         if entry.keys() != {"file", "mutants"} or not isinstance(file, str) or not isinstance(entry["mutants"], list):
             message, hint = "expected a group of mutants in one file", "{file: FILE, mutants: [...]}"
-            raise MalformedContract([source.problem(at, "C018", message, hint)])
+            raise source.malformed(at, "C018", message, hint)
         for n, one in enumerate(entry["mutants"]):
             yield _with_patch(one, file), (*at, "mutants", n)
 

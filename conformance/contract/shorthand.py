@@ -49,7 +49,7 @@ def written_out(source: Source) -> Source:
     if not isinstance(source.value, dict):
         return source
     if not isinstance(source.value.get(VALUES, {}), dict):
-        raise MalformedContract([source.problem((VALUES,), "C002", "values: expected a map", "name each value")])
+        raise source.malformed((VALUES,), "C002", "values: expected a map", "name each value")
     source = with_long_steps(source)
     writer = _Writer(source)
     value = {key: writer.out(part, (key,), (key,)) for key, part in source.value.items() if key != VALUES}
@@ -87,7 +87,7 @@ class _Writer:
         self.count += 1
         if self.count > MAX_VALUES:
             message, hint = f"more than {MAX_VALUES:,} values, written out", "a named value may be used too often"
-            raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+            raise self.source.malformed(at, "C018", message, hint)
         self.depth += 1
         made = self.written(value, at, to)
         self.depth -= 1
@@ -108,13 +108,13 @@ class _Writer:
         try:
             return self.measured(getattr(self, f"_{form}")(value, at, to))
         except RecursionError:
-            raise MalformedContract([self.source.problem(at, "C018", f"{form}: {_TOO_DEEP}", _FLATTER)]) from None
+            raise self.source.malformed(at, "C018", f"{form}: {_TOO_DEEP}", _FLATTER) from None
         except _Refused as error:
             message, hint = error.args
-            raise MalformedContract([self.source.problem(at, "C018", f"{form}: {message}", hint)]) from None
+            raise self.source.malformed(at, "C018", f"{form}: {message}", hint) from None
         except (AttributeError, TypeError, ValueError, OverflowError) as error:
             message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "docs/language.md, Long values"
-            raise MalformedContract([self.source.problem(at, "C018", message, hint)]) from None
+            raise self.source.malformed(at, "C018", message, hint) from None
 
     def measured(self, made: Any) -> Any:
         """The value that a form was replaced by; refuses one that is nested too deep or makes the file too large."""

@@ -120,12 +120,15 @@ class _Compiler:
         names = frozenset(one.name for one in bound)
         return CallSequence(declaration, contract, env, self.expressions, self.types, calls, names)
 
+    def note(self, path: ValuePath, code: str, message: str, hint: str = "") -> None:
+        self.problems.append(self.declaration.source.problem(path, code, message, hint))
+
     def contract(self, path: ValuePath, name: str) -> Contract | None:
         found = self.library.contracts.get(name)
         if found is None or found.machine is not None:
             why = "no contract" if found is None else "a machine keeps state: it has no random access"
             hint = "correct the name" if found is None else "write `replay`"
-            self.problems.append(self.declaration.source.problem(path, "C014", f"{why} ({name})", hint))
+            self.note(path, "C014", f"{why} ({name})", hint)
             return None
         return found
 
@@ -134,15 +137,14 @@ class _Compiler:
         type_ = self.type_at(contract.inputs, declaration.at, (*declaration.path, "position"))
         if type_ is not None and not (isinstance(type_, Scalar) and type_.name in INTEGER_RANGES):
             hint = "name an input that is an integer"
-            path = (*declaration.path, "position")
-            self.problems.append(declaration.source.problem(path, "C013", f"{declaration.at} is {type_}", hint))
+            self.note((*declaration.path, "position"), "C013", f"{declaration.at} is {type_}", hint)
         self.type_at(contract.outputs, declaration.values, (*declaration.path, "values"))
 
     def type_at(self, struct: Type, dotted: str, path: ValuePath) -> Type | None:
         try:
             return type_at(struct, dotted)
         except UnknownPath as error:
-            self.problems.append(self.declaration.source.problem(path, "C007", f"no {dotted!r}", error.hint))
+            self.note(path, "C007", f"no {dotted!r}", error.hint)
             return None
 
     def helpers(self, contract: Contract) -> tuple[dict[str, Contract], list[Field]]:
@@ -153,9 +155,7 @@ class _Compiler:
         bound: list[Field] = []
         for step in self.declaration.steps:
             if step.name in taken:
-                message = f"the name {step.name!r} is taken"
-                path = (*step.path_in_file, "step")
-                self.problems.append(self.declaration.source.problem(path, "C005", message, "rename the step"))
+                self.note((*step.path_in_file, "step"), "C005", f"the name {step.name!r} is taken", "rename the step")
             taken.add(step.name)
             helper = self.contract((*step.path_in_file, "call"), step.call) if step.call else None
             struct = contract.outputs if step.told else helper.outputs if helper else None
@@ -164,8 +164,7 @@ class _Compiler:
                 if step.element and isinstance(type_, ListOf):
                     type_ = type_.item
                 elif step.element and type_ is not None:
-                    where = (*step.path_in_file, "element")
-                    self.problems.append(self.declaration.source.problem(where, "C009", f"{type_} has no elements"))
+                    self.note((*step.path_in_file, "element"), "C009", f"{type_} has no elements")
                 if isinstance(type_, Scalar):
                     bound.append(Field(step.name, type_))
             if helper is not None:
@@ -182,8 +181,7 @@ class _Compiler:
                 if name not in members:
                     hint = f"it has {', '.join(members)}"
                     message = f"{helper.operator} has no input {name!r}"
-                    path = (*step.path_in_file, key, name)
-                    self.problems.append(self.declaration.source.problem(path, "C007", message, hint))
+                    self.note((*step.path_in_file, key, name), "C007", message, hint)
         for name, place in step.uses.items():
             head, _, rest = place.partition(".")
             struct, dotted = (calls[head].outputs, rest) if head in calls and rest else (contract.inputs, place)
@@ -191,8 +189,7 @@ class _Compiler:
         for name, member in members.items():
             if not member.optional and member.default is None and name not in step.inputs and name not in step.uses:
                 message, hint = f"the call of {helper.operator} lacks its input {name}", "give it in `with` or `use`"
-                path = (*step.path_in_file, "call")
-                self.problems.append(self.declaration.source.problem(path, "C007", message, hint))
+                self.note((*step.path_in_file, "call"), "C007", message, hint)
 
     def scope(self, contract: Contract, bound: list[Field]) -> Environment:
         """The names that expressions may use: inputs, lets, `position`, `index` and the values of the steps."""

@@ -115,6 +115,10 @@ class Source:
         """A problem at the value at `path`."""
         return Problem(self.at(path), code, message, hint)
 
+    def malformed(self, path: ValuePath, code: str, message: str, hint: str = "") -> MalformedContract:
+        """The exception that says one problem at the value at `path`."""
+        return MalformedContract([self.problem(path, code, message, hint)])
+
 
 def read(file: Path, shown_as: str | None = None) -> Source:
     """Parse one YAML file; raises MalformedContract with the position of the mistake."""

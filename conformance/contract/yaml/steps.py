@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from conformance.contract.suggest import nearest
-from conformance.contract.yaml.source import MalformedContract, Position, Source, ValuePath
+from conformance.contract.yaml.source import Position, Source, ValuePath
 
 _PINS: Final = {"gives": "result", "fails": "failure"}
 _CALL_KEYS: Final = frozenset({"step", "call", "base", "set", "unset", "use", "pin", *_PINS})
@@ -91,11 +91,11 @@ class _Reader:
         own = (case.keys() | pattern.keys()) & {"pin", "like", *_PINS}
         if name and (both := next((key for key in ("set", "unset") if key in case and key in pattern), "")):
             message, hint = f"{both} in the case and in {name}", f"give what it sets to {name}, or write the case out"
-            raise MalformedContract([self.source.problem((*at, both), "C018", message, hint)])
+            raise self.source.malformed((*at, both), "C018", message, hint)
         if not name:
             if "like" in case:
                 message, hint = "`like` among the cases", "write the case out, or use a pattern: {id: x, NAME: {...}}"
-                raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+                raise self.source.malformed(at, "C018", message, hint)
             return self.pinned(case if own else {**case, **common}, at)
         self.require_flat(name)
         self.moved[(*at, name)] = ("with",)
@@ -110,7 +110,7 @@ class _Reader:
             if inner in self.named_values and inner not in _CALL_KEYS | _CASE_KEYS | _OTHERS:
                 message = f"the pattern {name} is one map, and uses the pattern {inner}"
                 hint = f"write steps as a list, `{name}: [{{{inner}: ...}}]`, and what {inner} has here for a case"
-                raise MalformedContract([self.source.problem(("values", name, inner), "C018", message, hint)])
+                raise self.source.malformed(("values", name, inner), "C018", message, hint)
 
     def trace(self, steps: Any, at: ValuePath) -> Any:
         """Steps in a list, or in the lists of a `join` or `repeat`; one step may mean several."""
@@ -148,7 +148,7 @@ class _Reader:
         if "repeat" in step:
             if (key := next((key for key in step if key not in ("repeat", "from")), None)) is not None:
                 hint = "only `from` may be beside it; set values in the steps that it repeats"
-                raise MalformedContract([self.source.problem((*at, key), "C018", f"{key!r:.60} beside repeat", hint)])
+                raise self.source.malformed((*at, key), "C018", f"{key!r:.60} beside repeat", hint)
             return cast(Mapping[str, Any], self.trace(step, at))
         patterns = [key for key in step if key not in _OTHERS | _CALL_KEYS and not key[:1].isupper()]
         if not patterns or step.keys() & _OTHERS:
@@ -157,10 +157,10 @@ class _Reader:
         if not isinstance(self.named_values, dict) or name not in self.named_values:
             hint = "a step is a call, `Read: {...}`, a named value, or one of " + ", ".join(sorted(_OTHERS))
             hint = nearest(name, [*self.operations, *_OTHERS, *_CALL_KEYS, *(self.named_values or ())], hint)
-            raise MalformedContract([self.source.problem((*at, name), "C018", f"no named value {name!r:.60}", hint)])
+            raise self.source.malformed((*at, name), "C018", f"no named value {name!r:.60}", hint)
         if others or step.keys() - {name, "step", "base", "use", "pin", *_PINS}:
             message, hint = f"more than one thing beside {name}", "beside it may be step, base, use, gives and fails"
-            raise MalformedContract([self.source.problem(at, "C018", message, hint)])
+            raise self.source.malformed(at, "C018", message, hint)
         self.require_flat(name)
         self.moved[(*at, name)] = ("with",)
         beside = self.as_call({key: part for key, part in step.items() if key != name}, at)
@@ -198,7 +198,7 @@ class _Reader:
             return self.pinned(step, at)
         if len(calls) > 1 or step.keys() & {"call", "set"}:
             found = ", ".join(key for key in step if key in ("call", "set", *calls))
-            raise MalformedContract([self.source.problem(at, "C018", f"one step with {found}", "write one call")])
+            raise self.source.malformed(at, "C018", f"one step with {found}", "write one call")
         (call,) = calls
         inputs = {"set": step[call]} if step[call] != {} else {}
         self.moved[(*at, call)] = ("set",)
@@ -210,7 +210,7 @@ class _Reader:
         short = [key for key in ("pin", *_PINS) if key in step]
         if len(short) > 1:
             message = f"one answer with {' and '.join(short)}"
-            raise MalformedContract([self.source.problem(at, "C018", message, "a call either gives or fails")])
+            raise self.source.malformed(at, "C018", message, "a call either gives or fails")
         if not short or short == ["pin"]:
             return step
         (key,) = short
