@@ -10,7 +10,7 @@ from conformance.cli.known_failures import dump_expected_failures, load_expected
 from conformance.contract.yaml.source import MalformedContract
 from conformance.trial.check import KnownFailure
 
-SCHEMA = Path(__file__).parents[2] / "spec" / "schema" / "expected-failures.schema.json"
+SCHEMA = Path(__file__).parents[3] / "spec" / "schema" / "expected-failures.schema.json"
 REASON, ISSUE = "the tail is not done yet", "https://example.org/issues/1"
 ENTRY = f"check: 'A::b::c'\n  reason: {REASON}\n  issue: {ISSUE}\n"
 

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.vectors.files.filecodec import Undecodable, Unencodable, decode_file, encode_file
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DTYPES = {
     "bool": "AQA=",
     "uint8": "AQI=",

@@ -220,7 +220,7 @@ def test_a_name_is_a_value_of_the_family_or_of_the_contract(contract: str, share
 
 
 def test_no_line_of_a_contract_is_longer_than_400_letters() -> None:
-    spec = Path(__file__).parents[2] / "spec"
+    spec = Path(__file__).parents[3] / "spec"
     files = sorted(spec.glob("*/*.yaml"))
     assert files
     long = [

@@ -19,15 +19,20 @@ from conformance.trial.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
 BATCH = "UML_OS.Data.NextBatch_v2"
+_TOGETHER = 100  # calls of a law; with more, an idle backend would be noticed later
 Native = dict[str, Any]
 Memory = dict[Any, Any]
+
+
+def _as_asked(inputs: Native, memory: Memory) -> Native:
+    return inputs
 
 
 @dataclass
 class Wrong:
     """One wrong behaviour: what it makes of a question, what it makes of the right answer to that, and its memory."""
 
-    question: Callable[[Native, Memory], Native] = lambda inputs, memory: inputs
+    question: Callable[[Native, Memory], Native] = _as_asked
     answer: Callable[[Native, Native, Memory], Native] = lambda inputs, result, memory: result
     operator: str = BATCH
     memory: Memory = field(default_factory=dict)
@@ -61,12 +66,18 @@ def spoilt(talk: LawTalk, wrong: Wrong) -> Generator[Sequence[Call], Sequence[Ou
         if isinstance(request, RestartRequest):
             wrong, outcomes = wrong.fresh(), []
             continue
-        came = yield [_rewritten(call, wrong) for call in request]
-        outcomes = [_spoilt_outcome(call, outcome, wrong) for call, outcome in zip(request, came, strict=True)]
+        outcomes = []
+        for start in range(0, len(request), _TOGETHER):
+            if getattr(wrong.answer, "idle", False):
+                talk.close()
+                return ""
+            some = request[start : start + _TOGETHER]
+            came = yield [_rewritten(call, wrong) for call in some]
+            outcomes += [_spoilt_outcome(call, outcome, wrong) for call, outcome in zip(some, came, strict=True)]
 
 
 def _rewritten(call: Call, wrong: Wrong) -> Call:
-    if call.operator != wrong.operator:
+    if call.operator != wrong.operator or wrong.question is _as_asked:
         return call
     inputs = codebook()[call.operator].inputs
     return Call(call.operator, inputs.from_native(wrong.question(inputs.to_native(call.inputs), wrong.memory)))

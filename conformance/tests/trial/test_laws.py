@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from conformance.contract.model import LawUse
 from conformance.contract.yaml.source import MalformedContract, Position
 from conformance.tests.law_breakers import SINS
 from conformance.tests.law_breakers.records import DECODE, ENCODE
-from conformance.tests.law_breakers.spoilt import JSON, Wrong, codebook, told
+from conformance.tests.law_breakers.spoilt import JSON, Memory, Native, Wrong, codebook, told
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED
 from conformance.trial.law import LawBroken, Tools, axes, grid, known_laws, must_be_permutation, must_equal, slug
@@ -39,10 +40,31 @@ def emptied(value: Any) -> Any:
 def answers_without_items(law: str) -> list[Wrong]:
     """A wrong backend for each operator that the law calls or that names it."""
     operators = {contract.operator for contract, use in USES if use.law == law} | set(shipped_library().laws[law].calls)
-    return [
-        Wrong(answer=lambda inputs, result, memory: emptied(result), operator=operator)
-        for operator in sorted(operators & codebook().forms.keys())
-    ]
+    return [Wrong(answer=Emptied(), operator=operator) for operator in sorted(operators & codebook().forms.keys())]
+
+
+def has_items(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(has_items, value.values()))
+    return isinstance(value, np.ndarray) or (isinstance(value, list) and value != [])
+
+
+@dataclass
+class Emptied:
+    """Answers without their items; `idle` where many answers have none, as this backend is then the reference."""
+
+    answers: int = 0
+    changed: bool = False
+
+    def __call__(self, inputs: Native, result: Native, memory: Memory) -> Native:
+        self.answers, self.changed = self.answers + 1, self.changed or has_items(result)
+        found: Native = emptied(result)
+        return found
+
+    @property
+    def idle(self) -> bool:
+        """Whether no instance of a law is worth asking any more."""
+        return self.answers >= 100 and not self.changed
 
 
 @pytest.mark.parametrize("law", sorted(known_laws(SHIPPED)))
