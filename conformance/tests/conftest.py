@@ -27,6 +27,7 @@ from conformance.tests.certificates import Certifier, certifier
 from conformance.tests.forked_python import forking
 from conformance.tests.processes import ROOT
 from conformance.tests.shipped import shipped_library
+from conformance.tests.sliced_house import cut_out
 from conformance.tests.small_house import furnish, write_matrix
 from conformance.tests.small_spec import suite_at
 from conformance.vectors.frozen.build import build
@@ -185,3 +186,11 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
         return folder
 
     return choose
+
+
+@pytest.fixture(scope="session")
+def sliced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite of two of the bundled operators, with its vectors; not to be changed."""
+    folder = tmp_path_factory.mktemp("sliced")
+    cut_out(folder)
+    return folder

@@ -21,7 +21,6 @@ from conformance.tests.page_desks import HAD, Desk
 from conformance.tests.page_places import ELSEWHERE
 from conformance.tests.page_steps import STEPS
 from conformance.tests.processes import ROOT
-from conformance.tests.sliced_house import cut_out
 
 FOLDERS: Final = ("docs", "examples", "spec", "impl", "vectors", "reports")
 PAGES: Final = [
@@ -53,14 +52,6 @@ def blocks(page: str) -> tuple[Block, ...]:
 def in_general(page: str) -> list[Block]:
     """The blocks of a page that no other test compares."""
     return [block for block in blocks(page) if not block.shown_by]
-
-
-@pytest.fixture(scope="module")
-def sliced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A suite of two of the bundled operators, with its vectors; not to be changed."""
-    folder = tmp_path_factory.mktemp("sliced")
-    cut_out(folder)
-    return folder
 
 
 @pytest.fixture

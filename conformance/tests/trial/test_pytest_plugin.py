@@ -19,9 +19,11 @@ from conformance.cli.main import status_of
 from conformance.contract.suite_file import read_suite
 from conformance.tests.processes import ROOT
 from conformance.trial.forked import WorkerProcess
+from conformance.trial.fuzz import operator
 
 pytest_plugins = ["pytester"]
 
+COUNTS = "Stream.FiringCounts"
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 NINE = "mutant:philox-nine-rounds"
 OPTIONS = ("-p", "conformance.pytest_plugin", "-p", "no:cacheprovider")
@@ -44,9 +46,10 @@ def page_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def small(built_once: Path, look_at: Callable[[Path], None]) -> None:
+def small(built_once: Path, look_at: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """The plugin looks at one operator: to collect all makes ten thousand items."""
     look_at(built_once)
+    monkeypatch.setattr(operator, "DEFAULT_EXAMPLES", 5)
 
 
 def run(pytester: pytest.Pytester, *arguments: str, backend: str | None = "reference") -> pytest.RunResult:
@@ -107,15 +110,15 @@ def test_a_backend_without_a_hello_is_an_error_and_no_failure(pytester: pytest.P
 
 
 def test_checks_of_an_operator_that_is_not_declared_are_deselected(
-    pytester: pytest.Pytester, built_once: Path, look_at: Callable[[Path], None]
+    pytester: pytest.Pytester, sliced: Path, look_at: Callable[[Path], None]
 ) -> None:
-    look_at(ROOT)
-    mine = ["--language", "python", "--operator", "EncodeCursors_v1", str(pytester.path / "mine")]
+    look_at(sliced)
+    mine = ["--language", "python", "--operator", COUNTS, str(pytester.path / "mine")]
     assert status_of(["new-backend", *mine]) == 0
     backend = shlex.join([sys.executable, str(pytester.path / "mine" / "backend.py")])
-    both = (OPERATOR, "UML_OS.Data.EncodeCursors_v1::size", "--tally-profile", "quick")
+    both = (OPERATOR, f"{COUNTS}::multiples-of-levels", "--tally-profile", "quick")
     done = run(pytester, *both, "--collect-only", "-q", backend=backend)
-    done.stdout.fnmatch_lines(["UML_OS.Data.EncodeCursors_v1::size::*", "1/* tests collected (* deselected) in *"])
+    done.stdout.fnmatch_lines([f"{COUNTS}::multiples-of-levels::*", "*/* tests collected (* deselected) in *"])
 
 
 @pytest.mark.usefixtures("own")
@@ -366,10 +369,10 @@ for text in sys.stdin:
     if "id" not in asked:
         break
     if asked["method"] == "tally.hello":
-        operators = ["UML_OS.Data.EncodeCursors_v1", "UML_OS.Data.SeededBlockPermute_v1"]
+        operators = ["Stream.FiringCounts", "UML_OS.Data.SeededBlockPermute_v1"]
         said = {"protocol": 1, "name": "one", "version": "1", "language": "Python", "wires": ["json"]}
         line(asked["id"], result={**said, "operators": operators, "max_in_flight": 1})
-    elif "Encode" in asked["method"]:
+    elif "Firing" in asked["method"]:
         sys.exit(5)
     else:
         line(asked["id"], result={})
@@ -377,11 +380,11 @@ for text in sys.stdin:
 
 
 def test_an_operator_that_dies_does_not_end_the_asking_of_others(
-    pytester: pytest.Pytester, look_at: Callable[[Path], None]
+    pytester: pytest.Pytester, sliced: Path, look_at: Callable[[Path], None]
 ) -> None:
-    look_at(ROOT)
+    look_at(sliced)
     (pytester.path / "one.py").write_text(DIES_IN_ONE)
-    names = ("UML_OS.Data.EncodeCursors_v1", f"{OPERATOR}::pinned-orders")
+    names = (COUNTS, f"{OPERATOR}::pinned-orders")
     done = run(pytester, "--tally-profile", "quick", *names, backend=shlex.join([sys.executable, "one.py"]))
     assert done.parseoutcomes()["failed"] == 4
     assert done.parseoutcomes()["errors"] > 20

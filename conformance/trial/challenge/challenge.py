@@ -26,7 +26,7 @@ from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, reference_lost, seed_number, wrong_answer
 from conformance.trial.fuzz.program import Program
 from conformance.trial.fuzz.program_draw import programs
-from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, Vocabulary, printed, seeds_of, vocabulary_of
+from conformance.trial.fuzz.seed import ACCEPTED, InputLimits, Seeds, Vocabulary, printed, seeds_of, vocabulary_of
 from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Native
 from conformance.vectors.case import Accumulation, CallStep, Case, QuestionCall
@@ -57,9 +57,11 @@ def fuzz_again(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
         reached = {name: search.record()[name] for name in ("examples", "succeeded")}
     else:
         forms = codebook[contract.operator]
-        drawn = _calls(forms, task.cases, task.seed, _CALLS)
+        bounds = InputLimits(contract).recall()
+        seeds = seeds_of(forms, task.cases, bounds)
+        drawn = _calls(forms, seeds, task.seed, _CALLS, bounds)
         mine = frozenset(drawn)
-        usual = frozenset(_calls(forms, task.cases, "", DEFAULT_EXAMPLES))
+        usual = frozenset(_calls(forms, seeds, "", DEFAULT_EXAMPLES, bounds))
         calls = _twice(list(drawn.values()))
         wrong = _first_wrong(task.check, forms, calls, backend, reference)
         reached = {"examples": len(calls), "succeeded": sum(one.side == ACCEPTED for one in calls)}
@@ -81,9 +83,11 @@ def _first_wrong(
     return None
 
 
-def _calls(forms: OperatorForms, cases: Sequence[Case], seed: str, wanted: int) -> dict[str, DrawnCall]:
+def _calls(
+    forms: OperatorForms, seeds: Seeds, seed: str, wanted: int, bounds: InputLimits
+) -> dict[str, DrawnCall]:
     """Drawn calls of a seed, by how they are printed."""
-    drawn = only_drawn(forms, seeds_of(forms, cases), wanted, seed_number(forms, seed))
+    drawn = only_drawn(forms, seeds, wanted, seed_number(forms, seed), bounds)
     return {printed(one.native): one for one in drawn}
 
 

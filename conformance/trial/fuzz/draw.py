@@ -68,9 +68,11 @@ def drawn_calls(
     return (*calls, *hand.drawn(wanted), *long)
 
 
-def only_drawn(forms: OperatorForms, seeds: Seeds, wanted: int, number: int) -> tuple[DrawnCall, ...]:
+def only_drawn(
+    forms: OperatorForms, seeds: Seeds, wanted: int, number: int, bounds: InputLimits
+) -> tuple[DrawnCall, ...]:
     """The drawn calls alone, at a fifth of the cost; a few may differ from those that `drawn_calls` draws."""
-    return tuple(_CallDrawer(forms, seeds, Random(number), InputLimits(forms.contract)).drawn(wanted))  # noqa: S311
+    return tuple(_CallDrawer(forms, seeds, Random(number), bounds).drawn(wanted))  # noqa: S311
 
 
 class _CallDrawer:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,10 +102,15 @@ class KillMatrix:
             for id_ in row.killed:
                 kills[id_].add(row.id)
         chosen: list[str] = []
+        heap = sorted((-len(killed), id_) for id_, killed in kills.items())
         while left:
-            best = min(self.cases, key=lambda id_: (-len(kills[id_] & left), id_))
-            chosen.append(best)
-            left -= kills[best]
+            # What a case kills of the rest only shrinks: if the first one's number is of today, it is the best.
+            number, best = heappop(heap)
+            if (today := -len(kills[best] & left)) == number:
+                chosen.append(best)
+                left -= kills[best]
+            else:
+                heappush(heap, (today, best))
         return tuple(sorted(chosen))
 
     def class_of(self, mutant: str) -> tuple[str, ...]:
@@ -209,6 +215,7 @@ _ALONE: Final = "requirements_of_the_reference_only"
 def matrix_text(matrix: KillMatrix) -> str:
     """The text of reports/kill-matrix.json."""
     groups = _grouped(matrix.cases)
+    places = {f"{group}::{slug}": (group, k) for group, slugs in groups.items() for k, slug in enumerate(slugs)}
     digests = matrix.digests
     return json_text(
         {
@@ -216,7 +223,7 @@ def matrix_text(matrix: KillMatrix) -> str:
             "cases": {
                 group: {slug: digests.get(f"{group}::{slug}", "") for slug in slugs} for group, slugs in groups.items()
             },
-            "mutants": {row.id: _row_record(row, groups) for row in matrix.rows.values()},
+            "mutants": {row.id: _row_record(row, groups, places) for row in matrix.rows.values()},
             "classes": [list(ids) for ids in matrix.classes],
             "killing_set": list(matrix.killing_set),
             "summary": matrix_summary(matrix),
@@ -304,16 +311,17 @@ def _grouped(cases: Iterable[str]) -> dict[str, list[str]]:
     return {group: sorted(slugs) for group, slugs in groups.items()}
 
 
-def _row_record(row: MutantRow, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _row_record(
+    row: MutantRow, groups: Mapping[str, Sequence[str]], places: Mapping[str, tuple[str, int]]
+) -> dict[str, Any]:
     record: dict[str, Any] = {"status": row.status.value}
     if row.reason:
         record["reason"] = row.reason
     if row.killed:
-        by = {
-            group: _places([k for k, slug in enumerate(slugs) if f"{group}::{slug}" in row.killed], len(slugs))
-            for group, slugs in groups.items()
-        }
-        by = {group: places for group, places in by.items() if places}
+        killed: dict[str, list[int]] = {}
+        for group, k in sorted(places[id_] for id_ in row.killed if id_ in places):
+            killed.setdefault(group, []).append(k)
+        by = {group: _places(numbers, len(groups[group])) for group, numbers in killed.items()}
         record |= {"killed": len(row.killed), "first": row.first, "by": by, "behaviour": row.behaviour}
     if row.broken:
         record["broken"] = dict(row.broken)
