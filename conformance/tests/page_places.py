@@ -57,6 +57,10 @@ ELSEWHERE: Final[Mapping[str, Place]] = MappingProxyType(
         "python -m pip install nox && python -m nox -s conform": session("conform", ALONE),
         "python -m pip install nox": Place(".ci/run", (INSTALLED,)),
         "python -m nox -s tests": session("tests", SHARED),
+        "python -m nox -s reports -- --again": Place(
+            ".github/workflows/nightly.yml",
+            (r"session: \[.*\breports\]", r"matrix\.session == 'reports' && '-- --again'"),
+        ),
         "python -m pip install -e .": CHECKOUT,
         "python -m pip install tallystick": WHEEL,
         "pip install tallystick": WHEEL,

@@ -141,7 +141,6 @@ STEPS: Final[Mapping[str, Mapping[str, Step]]] = MappingProxyType(
         "docs/reports.md": {
             "python -m nox -s reports": Step(as_a_checkout, said="reports of javascript: made in "),
             "python -m nox -s reports -- javascript": Step(said="reports of javascript: current, not made again"),
-            "python -m nox -s reports -- --again": Step(said="reports of javascript: made in "),
         },
         "docs/suites.md": {
             "tally lint": Step(said="0 findings in 1 contract and 46 cases"),

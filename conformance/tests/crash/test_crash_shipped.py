@@ -22,8 +22,8 @@ def test_a_bundled_backend_survives_a_crash_at_every_point(backend: str, tool: C
     tool("node")
     library = load_library(bundled_suite())
     codebook = codebook_of(library)
-    # Little more than whether each keeps its protocol; `tally crash`, which CI runs, tries forty times as many states.
-    options = CrashOptions(backend, states=SOME_STATES // 40, sweeps=("order",))
+    # Little more than whether each keeps its protocol; `tally crash`, which CI runs, tries a hundred times as many.
+    options = CrashOptions(backend, states=SOME_STATES // 100, sweeps=("order",))
     declared = operators_of(options, codebook)
     every = tuple(crash_workloads(library, codebook))
     chosen = [plan for plan in every if plan.operators <= declared]

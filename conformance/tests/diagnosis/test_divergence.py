@@ -232,10 +232,10 @@ def test_without_a_declared_sequence_a_position_is_a_call_or_a_value(capsys: Cap
 
 
 def test_a_long_run_says_which_checkpoints_agree_and_differ(capsys: Capture) -> None:
-    case = f"{BATCH}::million-indices::world_size=1"
-    page = explained(capsys, case, "--backend", partly("wrong-from:500000", BATCH), status=1)
-    assert "where call 41 of 82; the checkpoint after 32 calls agrees, that after 64 differs" in page
-    assert "of sample 500000, which is value 8480 of the answer" in page
+    case = f"{BATCH}::epoch-of-a-thousand-digest::accumulate"
+    page = explained(capsys, case, "--backend", partly("wrong-from:500", BATCH), status=1)
+    assert "where call 11 of 21; the checkpoint after 8 calls agrees, that after 16 differs" in page
+    assert "of sample 500, which is value 20 of the answer" in page
 
 
 # -- a replay

@@ -41,7 +41,7 @@ def corpus() -> Corpus:
 @pytest.fixture
 def nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask what lies nearest alone: these near misses are told from the mutant there, and the rest takes seconds."""
-    monkeypatch.setattr(mutant_interview, "_BUDGET", 300_000)
+    monkeypatch.setattr(mutant_interview, "_BUDGET", 200_000)
 
 
 @contextmanager

@@ -226,6 +226,7 @@ def test_a_reference_without_an_answer_is_no_ones_pass() -> None:
     assert "the reference gave no valid answer" in result.message
 
 
+@pytest.mark.usefixtures("no_diagnosis")
 def test_fuzzing_finds_what_only_a_corner_of_an_operator_gets_wrong() -> None:
     shipped = shipped_library()
     options = RunOptions(

@@ -100,3 +100,13 @@ def test_an_interrupted_session_goes_on_with_the_run_that_it_has(
     said = [chore.run_of(backend, tmp_path, tmp_path, 1, inputs) for inputs in ("one", "one", "two", "")]
     assert said == [b"run 1", b"run 1", b"run 2", b"run 3"]
     assert chore.run_of(backend, tmp_path, tmp_path, 1, "two") == b"run 4"
+
+
+def test_what_is_current_is_made_again_if_asked(chore: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = chore.Backend("acme", "json", "acme", "acme")
+    for name, found in (("copied", tmp_path), ("read_suite", None), ("load_library", None), ("is_current", True),
+                        ("run_of", b"run"), ("certificate_of", b"certificate"), ("pages", {})):  # fmt: skip
+        monkeypatch.setattr(chore, name, lambda *_, found=found: found)
+    for again, files in ((False, []), (True, ["certificate.intoto.json", "record.json"])):
+        assert chore.make([backend], 1, again) == 0
+        assert sorted(file.name for file in backend.folder.iterdir()) == files

@@ -20,6 +20,8 @@ def test_what_the_tutorial_shows_is_what_is_printed(
     """Its commands are run in this process: 15 s of CPU, not 58 s. Those of the wheel are tested in test_packaging."""
     tool("node")
     monkeypatch.delenv("TALLY_SUITE", raising=False)
+    # The page shows no figure of the drawn calls.
+    monkeypatch.setattr("conformance.trial.fuzz.operator.DEFAULT_EXAMPLES", 5)
     for name, value in (("COLUMNS", "200"), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, value)
 

@@ -35,6 +35,8 @@ def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     folder = tmp_path / "bounds"
     shutil.copytree(new_suite, folder)
     monkeypatch.chdir(folder)
+    # A few random calls are enough to see that a command works.
+    monkeypatch.setattr("conformance.trial.fuzz.operator.DEFAULT_EXAMPLES", 5)
     return folder
 
 
