@@ -7,17 +7,7 @@ import pytest
 from impl.failure import ContractFailure
 from impl.reference.batch.load.load_database import load_database
 from impl.tests.batch_database import agreed, flat, nested
-from impl.tests.batch_files import METHOD, code, column, key, load, values, write
-
-
-def test_rows_without_a_primary_key_stand_by_their_rowid(tmp_path: Path) -> None:
-    tables = load(
-        tmp_path,
-        'CREATE TABLE t (n REAL, "RowId" REAL) STRICT',
-        "INSERT INTO t (_rowid_, n) VALUES (9, 1.0), (2, 2.0), (5, 3.0)",
-    )
-    assert values(tables["t"], "n") == [2.0, 3.0, 1.0]
-
+from impl.tests.batch_files import METHOD, code, load, values, write
 
 SHOP = (
     "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, vip BOOLEAN, joined DATE)",
@@ -51,34 +41,6 @@ def test_categories_are_blocks_in_the_order_of_the_columns(tmp_path: Path) -> No
     assert [flat(held["values"]) for held in columns] == [[2, 1, 0], [1, 2, 0], [0, 0, 0]]
 
 
-def test_mean_and_deviation_do_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None:
-    numbers = [1e16, 1.0, -1e16, 3.5, 1e-9]
-    found = set()
-    for order in (numbers, numbers[::-1], sorted(numbers)):
-        tables = load(tmp_path, "CREATE TABLE t (x REAL)", *(f"INSERT INTO t VALUES ({x!r})" for x in order))
-        found.add((column(tables["t"], "x")["mean"], column(tables["t"], "x")["deviation"]))
-    assert len(found) == 1
-    assert next(iter(found))[0] == 0.9000000002
-
-
-def test_a_column_without_values_has_mean_and_deviation_0(tmp_path: Path) -> None:
-    tables = load(tmp_path, "CREATE TABLE t (x REAL)", "INSERT INTO t VALUES (NULL)")
-    assert (column(tables["t"], "x")["mean"], column(tables["t"], "x")["deviation"]) == (0.0, 0.0)
-
-
-def test_a_key_may_refer_to_a_unique_text(tmp_path: Path) -> None:
-    tables = load(
-        tmp_path,
-        "CREATE TABLE a (id INTEGER PRIMARY KEY, code TEXT UNIQUE)",
-        "CREATE TABLE b (code TEXT REFERENCES a(code))",
-        "INSERT INTO a VALUES (1, 'x'), (2, 'y'), (3, NULL), (4, NULL)",
-        "INSERT INTO b VALUES ('y'), ('x'), (NULL)",
-        a={"code": "ignored"},
-    )
-    assert key(tables["b"], "code") == [1, 0, -1]
-    assert values(tables["a"], "code") == [0, 0, 0, 0]
-
-
 def test_a_loaded_database_makes_a_batch(tmp_path: Path) -> None:
     path = write(tmp_path, *SHOP)
     held = agreed(METHOD, {"root": str(tmp_path), "path": path, "declaration": TYPES})["database"]
@@ -92,11 +54,6 @@ def test_a_loaded_database_makes_a_batch(tmp_path: Path) -> None:
         },
     )
     assert nested(batch["seq_row_ids"])[0][:16] == [0] * 6 + [1] * 6 + [2] * 4
-
-
-def test_whatever_is_ignored_is_not_looked_at(tmp_path: Path) -> None:
-    made = ["CREATE TABLE t (x INT, y REAL)", "INSERT INTO t VALUES ('three', 9e999)"]
-    assert "t" in load(tmp_path, *made, t={"x": "ignored", "y": "ignored"})
 
 
 def test_a_refusal_says_where_in_a_note(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from conformance.backend.driver import Driver
 from conformance.backend.outcome import Failure
 from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import Call, Conversation
-from conformance.codec.cbor import MAX_NESTING, decode, encode, encode_canonical
+from conformance.codec.cbor import MAX_NESTING, decode, encode
 from conformance.codec.codebook import codebook_of
 from conformance.codec.form import form_of
 from conformance.codec.framing import DIALECTS, Dialect
@@ -69,12 +69,6 @@ def test_a_self_describing_value_is_encoded_as_another_encoder_does(value: Any) 
     # cbor2 keeps neither repeated keys nor our tuple form, so those are left out.
     if "(" not in repr(value):
         assert repr(cbor2.loads(encode(value))) == repr(value)
-
-
-@quick
-@given(st.dictionaries(st.text("ab\x00é", max_size=3), st.integers(-5, 2**64 - 1)))
-def test_canonical_bytes_are_those_of_another_encoder(value: dict[str, int]) -> None:
-    assert encode_canonical(value) == cbor2.dumps(value, canonical=True)
 
 
 def test_messages_come_out_at_every_byte_boundary(dialect: Dialect) -> None:
