@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from conformance.contract.family import ErrorCode
@@ -23,6 +24,7 @@ from conformance.contract.types import (
     Type,
     Value,
 )
+from conformance.contract.yaml.published import relocated
 
 Schema = dict[str, Any]
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -69,21 +71,12 @@ def machine_schema(machine: Contract, methods: Sequence[Contract], errors: Mappi
         "title": machine.operator,
         "description": machine.purpose,
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in whole],
-        "$defs": {name: _inside(schema, f"#/$defs/{name}/") for name, schema in whole.items()},
+        "$defs": {name: relocated(schema, partial(_place_of, name)) for name, schema in whole.items()},
     }
 
 
-def _inside(schema: Any, place: str) -> Any:
-    """A whole schema as a part of another: without `$id`, which code generators cannot follow, and with references
-    that lead to its new place."""
-    if isinstance(schema, list):
-        return [_inside(one, place) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    found = {key: _inside(one, place) for key, one in schema.items() if key not in ("$id", "$schema")}
-    if isinstance(target := schema.get("$ref"), str):
-        found["$ref"] = place + target.removeprefix("#/")
-    return found
+def _place_of(method: str, target: str) -> str:
+    return f"#/$defs/{method}/{target.removeprefix('#/')}"
 
 
 def _id(contract: Contract) -> str:

@@ -138,6 +138,15 @@ def walk(type_: Type, path: str = "") -> Iterator[tuple[str, Type]]:
         yield from walk(type_.item, path)
 
 
+def names_inside(type_: Type) -> Iterator[str]:
+    """The names of all fields, and the choices of all enums, in a type."""
+    for _, one in walk(type_):
+        if isinstance(one, Struct):
+            yield from (field.name for field in one.fields)
+        elif isinstance(one, Enum):
+            yield from one.values
+
+
 _LIST = re.compile(r"list<(.+)>\Z")
 _MAP = re.compile(r"map<\s*string\s*,\s*(.+)>\Z")
 _TENSOR = re.compile(r"tensor<(\w+)>\Z")

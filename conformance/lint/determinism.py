@@ -9,7 +9,7 @@ from conformance.contract.cel.engine import variables_of
 from conformance.contract.family import SequenceDeclaration
 from conformance.contract.model import Contract, Rng
 from conformance.contract.suggest import close_to
-from conformance.contract.types import Enum, ListOf, MapOf, Struct, Type
+from conformance.contract.types import ListOf, MapOf, Struct, Type, names_inside, walk
 from conformance.contract.yaml.source import ValuePath
 from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rule
 from conformance.vectors.call_sequence import problems_of
@@ -243,15 +243,8 @@ def _names(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
 
 
 def _inside(type_: Type) -> Iterator[str]:
-    if isinstance(type_, Struct):
-        yield type_.name
-        for field in type_.fields:
-            yield field.name
-            yield from _inside(field.type)
-    elif isinstance(type_, ListOf | MapOf):
-        yield from _inside(type_.item)
-    elif isinstance(type_, Enum):
-        yield from type_.values
+    yield from names_inside(type_)
+    yield from (one.name for _, one in walk(type_) if isinstance(one, Struct))
 
 
 @rule("L205", "sequences-derivable")

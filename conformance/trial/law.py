@@ -19,7 +19,7 @@ from conformance.codec.framing import Dialect
 from conformance.contract.model import LawUse
 from conformance.contract.suite import Suite
 from conformance.contract.yaml.source import MalformedContract, Problem
-from conformance.trial.check import FailedCall
+from conformance.trial.check import Check, FailedCall, Result, Verdict
 from conformance.trial.generator import offered
 from conformance.vectors.files.temp_roots import Roots
 
@@ -98,6 +98,15 @@ class LawBroken(Exception):
     def answered(self) -> FailedCall | None:
         """The call that shows it, in the form that a verdict contains."""
         return FailedCall(self.call.operator, self.call.inputs) if self.call else None
+
+
+def judged(check: Check, talk: LawTalk, before: str = "") -> Talk[Result]:
+    """The verdict of a law in one instance, whose talk is given; a message begins with `before`."""
+    try:
+        yield from talk
+    except LawBroken as broken:
+        return Result(check, Verdict.FAIL, "result", message=before + broken.message, call=broken.answered())
+    return Result(check, Verdict.PASS)
 
 
 @dataclass(frozen=True, slots=True)

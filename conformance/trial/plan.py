@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from conformance.backend.driver import Conversation
+from conformance.backend.driver import Conversation, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import MISSING, digest_of_texts, open_cache
@@ -17,7 +17,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract, LawUse
 from conformance.contract.yaml.source import MalformedContract, Position, Problem
 from conformance.trial.cases import CaseRunner, check_of
-from conformance.trial.check import Check, Kind, Result, Verdict
+from conformance.trial.check import Check, Kind, Result
 from conformance.trial.options import PROFILES, RunOptions
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.frozen.corpus import Corpus, outline_of
@@ -252,13 +252,9 @@ def _known_law(use: LawUse, library: Library) -> tuple[Law, LawDeclaration]:
 
 
 def _law_conversation(check: Check, instance: Instance, pure: bool) -> Conversation[Sequence[Result]]:
-    from conformance.trial.law import LawBroken
+    from conformance.trial.law import judged
 
-    def start() -> Any:
-        try:
-            yield from instance.start()
-        except LawBroken as broken:
-            return [Result(check, Verdict.FAIL, "result", message=broken.message, call=broken.answered())]
-        return [Result(check, Verdict.PASS)]
+    def start() -> Talk[Sequence[Result]]:
+        return [(yield from judged(check, instance.start()))]
 
     return Conversation(check.id, start, instance.alone, in_step=pure)

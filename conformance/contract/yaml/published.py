@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,14 +62,14 @@ def published_schemas(folder: Path) -> dict[str, Schema]:
 
 def _whole(name: str, title: str, schema: Schema, parts: Mapping[str, Schema]) -> Schema:
     """A schema with its `$id` that contains the other schemas; all references lead inside it."""
-    definitions: Schema = {key: _moved(part, key) for key, part in parts.items()}
+    definitions: Schema = {key: relocated(part, partial(_place_of, key)) for key, part in parts.items()}
     if definitions:
         definitions["form"] = _FORM
     return {
         "$schema": _DIALECT,
         "$id": f"{_BASE}{name}.schema.json",
         "title": title,
-        **_moved(schema, ""),
+        **relocated(schema, partial(_place_of, "")),
         **({"$defs": definitions} if definitions else {}),
     }
 
@@ -77,19 +78,26 @@ def _inner(part: str, place: str = "") -> Schema:
     return {"$ref": f"#/$defs/{part}/{place}".rstrip("/")}
 
 
-def _moved(schema: Any, part: str) -> Any:
-    """A schema whose references lead to where it and the schema of contracts are now."""
+def relocated(schema: Any, place_of: Callable[[str], str]) -> Any:
+    """A whole schema as a part of another: without `$id`, which code generators cannot follow, and with references
+    to the new places of their targets."""
     if isinstance(schema, list):
-        return [_moved(one, part) for one in schema]
+        return [relocated(one, place_of) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _moved(one, part) for key, one in schema.items() if key not in ("$id", "$schema")}
+    found = {key: relocated(one, place_of) for key, one in schema.items() if key not in ("$id", "$schema")}
     if isinstance(target := schema.get("$ref"), str):
-        if target.startswith("contract.schema.json#/"):
-            found["$ref"] = target.replace("contract.schema.json#/", "#/$defs/contract/")
-        elif part and target.startswith("#/") and target != "#/$defs/form":
-            found["$ref"] = f"#/$defs/{part}/{target.removeprefix('#/')}"
+        found["$ref"] = place_of(target)
     return found
+
+
+def _place_of(part: str, target: str) -> str:
+    """Where a target of a reference is now: the schema of contracts and the part itself have moved."""
+    if target.startswith("contract.schema.json#/"):
+        return target.replace("contract.schema.json#/", "#/$defs/contract/")
+    if part and target.startswith("#/") and target != "#/$defs/form":
+        return f"#/$defs/{part}/{target.removeprefix('#/')}"
+    return target
 
 
 def _contract(schema: Schema) -> Schema:

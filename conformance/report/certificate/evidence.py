@@ -15,6 +15,7 @@ from conformance.report.certificate.artifact import sums_of
 from conformance.report.certificate.keys import PublicKey, SigningKey
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, sha256
 from conformance.report.untrusted import Unreadable, plain_json, read_bounded
+from conformance.vectors.files.filecodec import zipped
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 _EXPECTED: Final = "name the .intoto.json or the .zip that `tally certify` wrote"
@@ -109,23 +110,13 @@ CERTIFICATE: Final = "certificate.intoto.json"
 SUMS: Final = "SHA256SUMS"
 FILES: Final = (CERTIFICATE, OBSERVATIONS, RECORD, INDEX)  # listed in SHA256SUMS
 _MOST_BUNDLE: Final = 128 << 20  # bytes of a bundle; one for all bundled operators has 5,000,000
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip
 MAGIC: Final = b"PK"
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """The bytes of a bundle; the same files give the same bytes.
-
-    Nothing is compressed, because compressed bytes depend on the version of zlib.
-    """
+    """The bytes of a bundle; the same files give the same bytes."""
     whole = {**{name: files[name] for name in FILES}, SUMS: sums_of({name: sha256(files[name]) for name in FILES})}
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(whole):
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.create_system, entry.external_attr = 3, 0o100644 << 16
-            archive.writestr(entry, whole[name])
-    return target.getvalue()
+    return zipped(sorted(whole.items()), 0o100644)
 
 
 def unpack(data: bytes, place: str) -> dict[str, bytes]:

@@ -8,14 +8,13 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
-from conformance.backend.driver import Talk
 from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import LawUse
 from conformance.trial.check import Check, Result, Verdict, lost
 from conformance.trial.client import TOO_SLOW, Client
 from conformance.trial.fuzz.task import FuzzTask
-from conformance.trial.law import Axes, Instance, Law, LawBroken, Split, Tools, axes, known_laws
+from conformance.trial.law import Axes, Instance, Law, Split, Tools, axes, judged, known_laws
 
 _INSTANCES: Final = 2  # of each law
 _TRIES: Final = 12  # draws, until enough instances are found that the reference fulfils
@@ -59,16 +58,8 @@ def _figures(counted: Mapping[str, int]) -> dict[str, Any]:
 
 def _broken(check: Check, law: Law, instance: Instance, client: Client) -> Result | None:
     """The failure of a backend in one instance of a law; None if its answers fulfil the law."""
-
-    def talk() -> Talk[Result]:
-        try:
-            yield from instance.start()
-        except LawBroken as broken:
-            message = f"{law.name}, {instance.slug}: {broken.message}"
-            return Result(check, Verdict.FAIL, "result", message=message, call=broken.answered())
-        return Result(check, Verdict.PASS)
-
-    found = client.run(talk, instance.alone)
+    before = f"{law.name}, {instance.slug}: "
+    found = client.run(lambda: judged(check, instance.start(), before), instance.alone)
     if isinstance(found, Lost):
         return lost(check, found)
     return None if found.verdict is Verdict.PASS else found

@@ -128,20 +128,23 @@ def unpickled(data: bytes) -> Any:
 # -- npz
 
 
-def _zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """The bytes of a zip file of stored members, the same on every platform and at any time."""
+def zipped(members: Iterable[tuple[str, bytes]], mode: int = 0o600) -> bytes:
+    """The bytes of a zip file of stored members, the same on every platform and at any time.
+
+    Nothing is compressed, because compressed bytes depend on the version of zlib.
+    """
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members:
             info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            info.create_system, info.external_attr = 3, 0o600 << 16
+            info.create_system, info.external_attr = 3, mode << 16
             archive.NameToInfo.pop(info.filename, None)  # no warning if two members have one name
             archive.writestr(info, content)
     return target.getvalue()
 
 
 def _archive(members: Any) -> bytes:
-    return _zipped((member["name"], _member_bytes(member)) for member in members)
+    return zipped((member["name"], _member_bytes(member)) for member in members)
 
 
 def _member_bytes(member: Mapping[str, Any]) -> bytes:
@@ -240,7 +243,7 @@ def saved(entries: Sequence[Mapping[str, Any]]) -> bytes:
     """The bytes of a file with these entries; equal entries give equal bytes."""
     storages: list[bytes] = []
     items = b"".join(_part(entry["name"]) + _entry(entry, storages) for entry in entries)
-    return _zipped(
+    return zipped(
         [
             ("archive/data.pkl", b"\x80\x02}(" + items + b"u."),
             ("archive/byteorder", b"little"),

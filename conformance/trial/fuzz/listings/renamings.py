@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from conformance.contract.types import Enum, Struct, Value, walk
+from conformance.contract.types import Value, names_inside
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
 from conformance.vectors.place import ASTRAL, COMPOSED, DECOMPOSED, HALFWIDTH, OTHER_DIGITS, WIDE, plain_map
@@ -70,9 +70,7 @@ def _names(inside: InputPlaces, native: Native) -> list[str]:
 
     The names of fields and the choices of enums are none: another text there is no value of the type.
     """
-    inner = [one for _, one in walk(inside.type)]
-    kept = {field.name for one in inner if isinstance(one, Struct) for field in one.fields}
-    kept |= {choice for one in inner if isinstance(one, Enum) for choice in one.values}
+    kept = {*names_inside(inside.type)}
     counts: Counter[str] = Counter()
     for place in inside.all(native):
         if type(place.value) is str:
