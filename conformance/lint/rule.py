@@ -177,9 +177,7 @@ def rule(code: str, name: str, level: str = "error") -> Callable[[Callable[[Lint
     return lambda find: Rule(code, name, level, _sentence(find), find)
 
 
-def contract_rule(
-    code: str, name: str, level: str = "error"
-) -> Callable[[Callable[[LintTarget, Contract], Iterator[FoundIn]]], Rule]:
+def contract_rule(code: str, name: str) -> Callable[[Callable[[LintTarget, Contract], Iterator[FoundIn]]], Rule]:
     """Make a function that judges one contract a rule; its findings are about the contract's operator."""
 
     def with_find(find: Callable[[LintTarget, Contract], Iterator[FoundIn]]) -> Rule:
@@ -189,7 +187,7 @@ def contract_rule(
                     yield place, message, contract.operator, hint
                 subject.step()
 
-        return Rule(code, name, level, _sentence(find), each, each_contract=True)
+        return Rule(code, name, "error", _sentence(find), each, each_contract=True)
 
     return with_find
 

@@ -334,6 +334,6 @@ def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
             yield ("" if number else fact.label), for_log(piece)
 
 
-def plain_lines(facts: Sequence[Fact], width: int = 80) -> str:
+def plain_lines(facts: Sequence[Fact]) -> str:
     """The facts as plain text."""
-    return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, width))
+    return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, 80))

@@ -19,7 +19,6 @@ from conformance.trial.check import Difference, FailedCall, Result, RunResult, V
 from conformance.vectors.jsontext import strict_json
 
 if TYPE_CHECKING:
-    from conformance.contract.library import Library
     from conformance.contract.model import Clause, Guard
     from conformance.vectors.call_sequence import CallSequence
 

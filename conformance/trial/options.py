@@ -12,6 +12,7 @@ from conformance.contract.suite import Suite
 from conformance.trial.check import KnownFailure, Result, Verdict
 
 PROFILES: Final = ("quick", "standard", "golden")
+SANDBOXES: Final = ("none", "bwrap")  # the safer last
 DEFAULT_TIMEOUT: Final = 30.0  # seconds without an answer; the slowest frozen call takes the reference one
 START_TIMEOUT: Final = 10.0  # seconds until hello, at least: starting takes longer than answering
 

@@ -6,17 +6,14 @@ import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
 
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import load_library
 from conformance.contract.suite_file import find_suite
 from conformance.trial import run
 from conformance.trial.check import RunResult
-from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, RunOptions
+from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES, SANDBOXES, RunOptions
 from conformance.vectors.frozen.corpus import load_corpus
-
-SANDBOXES: Final = ("none", "bwrap")
 
 
 def run_trial(

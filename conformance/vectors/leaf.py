@@ -326,3 +326,16 @@ def _flipped(text: str) -> Iterator[str]:
         for bit in (0, 7) if at in (0, size - 1) else (at % 8,):
             changed = int(text[2 * at : 2 * at + 2], 16) ^ 1 << bit
             yield f"{text[: 2 * at]}{changed:02x}{text[2 * at + 2 :]}"
+
+
+def with_texts(value: Any, changed: Callable[[str], Any], keys: bool = False) -> Any:
+    """A wire value with other texts; the keys of its maps are changed as well if `keys`."""
+    match value:
+        case str():
+            return changed(value)
+        case dict():
+            parts = ((with_texts(key, changed) if keys else key, part) for key, part in value.items())
+            return {key: with_texts(part, changed, keys) for key, part in parts}
+        case list():
+            return [with_texts(part, changed, keys) for part in value]
+    return value

@@ -24,7 +24,7 @@ from conformance.report.verdict import CONFORMANT, some_of
 from conformance.trial.challenge import newly_asked_share
 from conformance.trial.check import RunResult, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE
-from conformance.trial.options import PROFILES, RunOptions
+from conformance.trial.options import PROFILES, SANDBOXES, RunOptions
 from conformance.vectors.frozen.vector_file import INDEX_FILE
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
@@ -33,7 +33,6 @@ SCHEMA: Final = "certificate.schema.json"
 SCOPE, ENVIRONMENT, CONTRACTS, NONCE, SANDBOX = "scope", "environment", "contracts", "nonce", "sandbox"
 RECORD, OBSERVATIONS, INDEX, JUDGED = "record.json", "observations.json", "vectors-index.json", "judged"
 HARNESS, VECTORS, MUTANTS, MATRIX = "harness", "vectors", "mutants", "kill-matrix"
-SANDBOXES: Final = ("none", "bwrap")  # the safer last
 NONCES: Final = ("given", "fresh")  # chosen by the certifier, or at random
 _NONCE_BYTES: Final = 32
 # If no operator has a workload, a crash can do no harm.

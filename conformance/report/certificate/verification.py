@@ -22,12 +22,11 @@ from conformance.report.certificate.statement import (
     NONCES,
     OBSERVATIONS,
     RECORD,
-    SANDBOXES,
     Statement,
     sha256,
 )
 from conformance.report.untrusted import Unreadable, read_bounded
-from conformance.trial.options import PROFILES
+from conformance.trial.options import PROFILES, SANDBOXES
 from conformance.vectors.frozen.lock import contract_digests
 
 SCHEMA: Final = "policy.schema.json"

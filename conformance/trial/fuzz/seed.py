@@ -20,7 +20,7 @@ from conformance.contract.types import Struct
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.compact import expanded, holds_recipe
-from conformance.vectors.leaf import contains_value, is_reference
+from conformance.vectors.leaf import contains_value, is_reference, with_texts
 from conformance.vectors.place import Place, first_of_each, float_text, places
 
 _LITERAL: Final = re.compile(r"(?<![\w.\"'])(\d+)u?\b")
@@ -243,7 +243,7 @@ class InputLimits:
         try:
             return self._environment.bind(native)
         except Unjudgeable:
-            return self._environment.bind(_without_nul(native))
+            return self._environment.bind(with_texts(native, _without_nul, keys=True))
 
 
 def is_cheap(contract: Contract, native: Native) -> bool:
@@ -272,12 +272,5 @@ def _printed_dtype(dtype: np.dtype[Any]) -> str:
     return str(dtype)  # NumPy takes 10 us to make the text, and there are hundreds of arrays in one input
 
 
-def _without_nul(value: Any) -> Any:
-    match value:
-        case str():
-            return value.replace("\0", "\x01").replace("\U0010ffff", "\x01")
-        case dict():
-            return {_without_nul(key): _without_nul(one) for key, one in value.items()}
-        case list():
-            return [_without_nul(one) for one in value]
-    return value
+def _without_nul(text: str) -> str:
+    return text.replace("\0", "\x01").replace("\U0010ffff", "\x01")

@@ -8,12 +8,13 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
 from conformance.backend.guardian import guardian
+from conformance.vectors.leaf import with_texts
 
 
 class StepRefused(Exception):
@@ -160,38 +161,24 @@ class Roots:
         Frozen cases have no such root, so their texts do not change.
         """
         around = {name.rpartition("/")[0] for name in self._paths} - {""}
-        return (
-            value
-            if not around
-            else _with_paths(value, {self.placeholder(name): str(self.path(name)) for name in around})
-        )
+        paths = {self.placeholder(name): str(self.path(name)) for name in around}
+        return with_texts(value, partial(_with_path, paths)) if around else value
 
     def masked(self, value: Any) -> Any:
         """A wire value with `{root:NAME}` wherever a text contains the path of a root."""
         masks = [(str(path), self.placeholder(name)) for name, path in self._paths.items()]
-        return _masked(value, masks) if masks else value
+        return with_texts(value, partial(_masked, masks), keys=True) if masks else value
 
 
-def _masked(value: Any, masks: Sequence[tuple[str, str]]) -> Any:
-    if isinstance(value, str):
-        for path, mask in masks:
-            value = value.replace(path, mask)
-        return value
-    if isinstance(value, dict):
-        return {_masked(key, masks): _masked(part, masks) for key, part in value.items()}
-    return [_masked(part, masks) for part in value] if isinstance(value, list) else value
+def _masked(masks: Sequence[tuple[str, str]], text: str) -> str:
+    for path, mask in masks:
+        text = text.replace(path, mask)
+    return text
 
 
-def _with_paths(value: Any, paths: Mapping[str, str]) -> Any:
-    match value:
-        case str():
-            start = next((one for one in paths if value.startswith(f"{one}/")), "")
-            return paths[start] + value[len(start) :] if start else value
-        case dict():
-            return {key: _with_paths(part, paths) for key, part in value.items()}
-        case list():
-            return [_with_paths(part, paths) for part in value]
-    return value
+def _with_path(paths: Mapping[str, str], text: str) -> str:
+    start = next((one for one in paths if text.startswith(f"{one}/")), "")
+    return paths[start] + text[len(start) :] if start else text
 
 
 def run_folder() -> Path:

@@ -18,6 +18,7 @@ from conformance.contract.yaml.source import Problem, names
 from conformance.vectors.case import FileStep, HarnessStep, Pin, Question, QuestionCall, slug
 from conformance.vectors.compact import with_recipes
 from conformance.vectors.draft import Draft, Unusable, YamlPlace, pin_of
+from conformance.vectors.leaf import with_texts
 
 _SUM: Final = re.compile(r"@[a-z0-9_]+(?:[-+*](?:@[a-z0-9_]+|[0-9]+))+")
 _PART: Final = re.compile(r"([-+*]?)(@[a-z0-9_]+|[0-9]+)")
@@ -83,20 +84,12 @@ def substituted(value: Any, combination: Combination) -> Any:
     """A step or case where every `@axis` is replaced by the combination's value on that axis, and every `@axis+1`,
     `@axis-1`, `@axis*@axis` by its number, computed from left to right."""
     chosen = {choice.path: choice.value for choice in combination.choices if choice.path.startswith("@")}
-    return _substituted(value, chosen) if chosen else value
+    return with_texts(value, partial(_number, chosen)) if chosen else value
 
 
-def _substituted(value: Any, chosen: Mapping[str, Any]) -> Any:
-    if isinstance(value, str):
-        return chosen[value] if value in chosen else _number(value, chosen)
-    if isinstance(value, dict):
-        return {key: _substituted(part, chosen) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_substituted(part, chosen) for part in value]
-    return value
-
-
-def _number(text: str, chosen: Mapping[str, Any]) -> Any:
+def _number(chosen: Mapping[str, Any], text: str) -> Any:
+    if text in chosen:
+        return chosen[text]
     if not _SUM.fullmatch(text):
         return text
     found = 0

@@ -52,15 +52,11 @@ def _of_number(place: Place, number: int) -> Iterator[Any]:
         case _ if not 1 < number <= _LONGEST:
             return
         case Scalar("string"):
-            yield from (_to_length(place.value, letter, number) for letter in _LETTERS)
+            yield from ((place.value + letter * number)[:number] for letter in _LETTERS)
         case Scalar("bytes"):
             yield (place.value + bytes(number))[:number]
         case ListOf() if place.value:
             yield (place.value * (number // len(place.value) + 1))[:number]
-
-
-def _to_length(text: str, letter: str, number: int) -> str:
-    return (text + letter * number)[:number]
 
 
 def beside_guards(inside: InputPlaces, by_side: Mapping[str, Sequence[Native]], side: Side) -> Iterator[Native]:

@@ -240,12 +240,7 @@ def _in_fields(native: Native, some: list[Place]) -> Iterator[Native]:
     assert isinstance(kind, Scalar)
     for one, other in _pairs(kind.name):
         for first, second in _ends(len(some)):
-            yield _both_put(native, some[first].path, one, some[second].path, other)
-
-
-def _both_put(native: Native, path: ValuePath, one: Any, beside: ValuePath, other: Any) -> Native:
-    moved: Native = put(put(native, path, one), beside, other)
-    return moved
+            yield put(put(native, some[first].path, one), some[second].path, other)
 
 
 def _ends(count: int) -> Iterator[tuple[int, int]]:
