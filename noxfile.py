@@ -58,7 +58,7 @@ def queue(session: nox.Session) -> None:
     install(session, ".[dev]")
     names = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting"]
     names += ["what_became"]
-    files = [str(Path("impl") / "tests" / f"test_pipeline_{name}.py") for name in names]
+    files = [str(Path("impl") / "tests" / "pipeline" / f"test_pipeline_{name}.py") for name in names]
     session.run("pytest", "-q", *files, *session.posargs, env=in_memory())
 
 
@@ -116,7 +116,8 @@ def lowest(session: nox.Session) -> None:
     session.run("tally", "run", "-k", "Stream")
     tests = Path("conformance") / "tests"
     files = [file for name in LOWEST for file in sorted(map(str, tests.rglob(f"test_{name}*.py")))]
-    session.run("pytest", "-q", *files, "impl/tests/test_batch_load_schemas.py", *session.posargs, env=in_memory())
+    files.append("impl/tests/batch/test_batch_load_schemas.py")
+    session.run("pytest", "-q", *files, *session.posargs, env=in_memory())
 
 
 @nox.session
@@ -146,7 +147,8 @@ def crash_full(session: nox.Session) -> None:
     install(session, ".[dev]")
     session.run("tally", "crash", "--full", "--sweep", "kill", "--sweep", "error", *(session.posargs or CRASHED))
     tests = ["calibration", "writers", "reference"]
-    files = [*(f"conformance/tests/crash/test_crash_{name}.py" for name in tests), "impl/tests/test_pipeline_kill.py"]
+    files = [f"conformance/tests/crash/test_crash_{name}.py" for name in tests]
+    files.append("impl/tests/pipeline/test_pipeline_kill.py")
     session.run("pytest", "-q", "-n", "2", *files, env={"TALLY_CRASH_FULL": "1"})
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from impl.tests.checkpoint_run import committed
-from impl.tests.javascript_process import Backend
+from impl.tests.checkpoint.checkpoint_run import committed
+from impl.tests.javascript.javascript_process import Backend
 
 
 @pytest.fixture(scope="session")

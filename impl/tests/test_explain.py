@@ -10,8 +10,8 @@ from impl.reference.batch.collect_rows import GraphRow
 from impl.reference.batch.explain import explain_collect_rows
 from impl.reference.batch.request import Config, GraphSeed
 from impl.reference.operators import EXPLANATIONS
-from impl.tests.batch_calls import NEXT_BATCH, batch_params
-from impl.tests.batch_database import graph
+from impl.tests.batch.batch_calls import NEXT_BATCH, batch_params
+from impl.tests.batch.batch_database import graph
 from impl.wire.json_form import NativeForm
 
 PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"

@@ -12,7 +12,7 @@ from impl.reference import backend
 from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical, encode_strictly
 from impl.reference.error.registry import REGISTRY
 from impl.reference.philox import Words2, Words4, block_draws, draws, philox
-from impl.tests.batch_calls import NEXT_BATCH, batch_params
+from impl.tests.batch.batch_calls import NEXT_BATCH, batch_params
 
 ONES = 0xFFFFFFFF
 SEED = bytes(range(16))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from impl.reference import backend
-from impl.tests.batch_calls import NEXT_BATCH, batch_params
+from impl.tests.batch.batch_calls import NEXT_BATCH, batch_params
 from impl.tests.wire_client import CHECKOUT, ask_cbor, ask_json, request, run_server
 
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"

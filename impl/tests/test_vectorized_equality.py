@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from impl.backend import Backend
-from impl.tests.batch_calls import NEXT_BATCH, batch_params
+from impl.tests.batch.batch_calls import NEXT_BATCH, batch_params
 from impl.vectorized import Cursor, Sampler, prefetched
 from impl.vectorized import backend as vectorized
 from impl.vectorized.affine import AffineBlock, Evaluation, RotatedTable, Rows, affine_block

@@ -24,9 +24,9 @@ from impl.reference.pipeline.provider import DataProviderBase, FileRandom
 from impl.reference.pipeline.queue_folder import BatchFile, Metadata
 from impl.reference.pipeline.refusal import Corrupt, Foreign, Refusal
 from impl.reference.pipeline.tensors import WIDTHS, packed
-from impl.tests.javascript_process import Backend, Value
-from impl.tests.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
-from impl.tests.pipeline_sweep import CHECKOUT, ENVIRONMENT
+from impl.tests.javascript.javascript_process import Backend, Value
+from impl.tests.pipeline.pipeline_queue import ROW, XY, meta_of, names_in, provider_of
+from impl.tests.pipeline.pipeline_sweep import CHECKOUT, ENVIRONMENT
 
 CODEC = PtCodec()
 
@@ -341,7 +341,7 @@ def test_a_named_type_of_device_gives_torch_tensors(tmp_path: Path) -> None:
 def test_a_module_of_torch_learns_from_the_queue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from impl.tests.test_pipeline_examples import LM_SIZES, prepare, run_example
+    from impl.tests.pipeline.test_pipeline_examples import LM_SIZES, prepare, run_example
 
     prepare("char_lm", tmp_path, *LM_SIZES, "--max_backlog_files", "3", "--files", "6")
     trained = ["--batches", "100", "--every", "50", "--estimate", "5", "--timeout", "0", "--model", "torch"]

@@ -12,7 +12,7 @@ import torch
 from impl.failure import ContractFailure
 from impl.library.stream import ContextStream
 from impl.library.token_sources import IteratorTokens
-from impl.tests.test_stream_arrays import require_same_as_lists
+from impl.tests.stream.test_stream_arrays import require_same_as_lists
 
 
 def as_tensor(document: list[int]) -> Any:

@@ -1,0 +1,1 @@
+"""From a database to batches: the reference and the NumPy derivation."""

@@ -1,0 +1,1 @@
+"""Checkpoints, containers, runs and their recovery."""

@@ -1,0 +1,1 @@
+"""The JavaScript backend beside the reference."""

@@ -1,0 +1,90 @@
+"""The order of system calls with which the JavaScript backend makes things durable, as strace sees it."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.tests.checkpoint.checkpoint_calls import PREFIX, commit_params, container
+from impl.tests.javascript.javascript_process import BACKEND, wire_form
+
+WRITE, COMMIT = f"{PREFIX}WriteContainer_v1", f"{PREFIX}CommitRun_v1"
+CHANGING = ("fsync", "rename", "link", "unlink", "rmdir", "mkdir")
+
+
+def traced(tool: Callable[[str], str], log: Path, method: str, params: dict[str, Any], *options: str) -> bytes:
+    """Answer one request under strace and return the answer."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": wire_form(method, params)}
+    calls = "trace=fsync,fdatasync,rename,link,mkdir,unlink,rmdir"
+    command = [tool("strace"), "-f", "--seccomp-bpf", "-y", "-o", str(log), "-e", calls, *options]
+    backend = [tool("node"), str(BACKEND / "serve.js")]
+    asked = json.dumps(message).encode() + b"\n"
+    return subprocess.run([*command, "--", *backend], input=asked, capture_output=True, timeout=120, check=True).stdout
+
+
+def steps(log: Path, root: Path) -> list[tuple[str, str]]:
+    """Return the syncs and new names below a root in order, each with its path in the root."""
+    found = []
+    for line in log.read_text(encoding="utf-8").splitlines():
+        call = call_of(line)
+        if call in ("fsync", "rename", "link") and str(root) in line:
+            paths = re.findall(rf"{re.escape(str(root))}/?([^\">]*)", line)
+            found.append((call, paths[-1]))
+    return found
+
+
+def call_of(line: str) -> str:
+    """Return the name of the system call of a line of strace."""
+    found = re.match(r"(?:\d+ +)?(\w+)\(", line)
+    return found.group(1) if found else ""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An empty root."""
+    made = tmp_path / "root"
+    made.mkdir()
+    return made
+
+
+def test_a_container_is_synced_before_and_after_its_rename(tool: Callable[[str], str], root: Path) -> None:
+    shard = {"tensors/rank=0/shard=0.bin": b"x", "tmmu/plan.cbor": b"\x00"}
+    log = root.parent / "log"
+    assert b'"result"' in traced(tool, log, WRITE, container(root, "ck", files=shard))
+    seen = steps(log, root)
+    files = [step for step in seen if step[1].endswith((".bin", ".cbor"))]
+    assert seen[: len(files)] == files
+    assert len(files) == 5
+    folders = [path for _, path in seen[len(files) : -3]]
+    assert sorted(folders) == [f".ck.tmp/{name}" for name in ("tensors", "tensors/rank=0", "tmmu", "trace")]
+    assert folders.index(".ck.tmp/tensors/rank=0") < folders.index(".ck.tmp/tensors")
+    assert seen[-3:] == [("fsync", ".ck.tmp"), ("rename", "ck"), ("fsync", "")]
+
+
+def test_a_commit_is_durable_step_by_step(tool: Callable[[str], str], root: Path) -> None:
+    log = root.parent / "log"
+    assert b'"result"' in traced(tool, log, COMMIT, commit_params(root))
+    seen = steps(log, root)
+    assert seen[:2] == [("fsync", ""), ("fsync", "")]
+    named = []
+    for synced, renamed, folder in zip(seen[2::3], seen[3::3], seen[4::3], strict=True):
+        place, _, name = renamed[1].rpartition("/")
+        assert synced == ("fsync", f"{place}/.{name}.tmp".lstrip("/"))
+        assert folder == ("fsync", place)
+        named.append((renamed[0], place or name))
+    kinds = ["wal", *["objects"] * 3, "wal", "objects", "wal", "COMMITTED", "wal"]
+    assert named == [("link" if kind == "COMMITTED" else "rename", kind) for kind in kinds]
+
+
+@pytest.mark.parametrize("when", [2, 20])
+def test_a_failed_sync_ends_the_commit_unacknowledged(tool: Callable[[str], str], root: Path, when: int) -> None:
+    log = root.parent / "log"
+    answer = traced(tool, log, COMMIT, commit_params(root), "-e", f"inject=fsync:error=EIO:when={when}")
+    assert b'"code":-32603' in answer
+    lines = log.read_text(encoding="utf-8").splitlines()
+    failed = next(index for index, line in enumerate(lines) if "EIO" in line and "INJECTED" in line)
+    assert not {call_of(line) for line in lines[failed + 1 :]} & set(CHANGING)

@@ -1,0 +1,1 @@
+"""The file queue: provider, consumer, and their files."""

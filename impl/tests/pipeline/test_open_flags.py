@@ -1,0 +1,132 @@
+"""Where a system lacks the flags of `os.open` that POSIX has, the queue and the stream work all the same."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+TAKEN_AWAY = """
+import mmap, os, signal, subprocess, sys
+for name in (
+    "O_NOFOLLOW", "O_DIRECTORY", "O_CLOEXEC", "O_NONBLOCK", "pread", "pwrite", "fork", "killpg",
+    "setsid", "mkfifo", "statvfs", "fchown", "chown", "posix_fadvise", "sync", "fdatasync",
+):
+    delattr(os, name)
+for name in [name for name in dir(mmap) if name.startswith("MADV_")]:
+    delattr(mmap, name)
+for name in ("SIGHUP", "SIGKILL", "SIGQUIT"):
+    delattr(signal, name)
+for name in ("fcntl", "termios", "resource", "pwd", "grp", "pty", "tty", "syslog"):
+    sys.modules[name] = None
+"""
+EVERY_MODULE = (
+    TAKEN_AWAY
+    + """
+import importlib, pkgutil
+for name in ("getuid", "geteuid", "getgid"):
+    delattr(os, name)
+import conformance, impl, tallystick
+for package in (conformance, impl, tallystick):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not {"tests", "skeletons"} & set(found.name.split(".")):
+            try:
+                importlib.import_module(found.name)
+            except ModuleNotFoundError as error:
+                if error.name.split(".")[0] not in ("duckdb", "torch", "pyarrow"):
+                    raise
+print(sum(name.split(".")[0] in ("conformance", "impl", "tallystick") for name in sys.modules))
+for name in tallystick.__all__:
+    getattr(tallystick, name)
+"""
+)
+WITHOUT = (
+    TAKEN_AWAY
+    + """
+from pathlib import Path
+from impl.reference.pipeline.consumer import DatasetConsumer
+from impl.reference.pipeline.machines import CountingProvider
+from impl.reference.stream.context_stream import ContextStream
+from impl.reference.stream.token_file import SourceDeclaration
+from impl.reference.stream.restore import restore_checkpoint
+from impl.reference.stream.stream_checkpoint import save_checkpoint
+from impl.reference.stream.stream_checkpoint import Model
+from impl.reference.stream.token_file import TokenFile
+root = sys.argv[1]
+meta = {
+    "dataset_name": "rows", "training_type": "CLASSIFICATION", "batch_size": 2,
+    "batch_schema": [{"name": "row", "dtype": "uint8", "shape": []}], "split_info": {"train": {}, "val": {}},
+}
+provider = CountingProvider(root, meta, batch_size=2, batches_per_file=1, seed=429)
+provider.open(["train"])
+provider.turn("train", 1)
+print(len(DatasetConsumer(root).get_batch("train", timeout=0)["row"]))
+Path(root, "words.bin").write_bytes(bytes([1, 0, 2, 0, 10, 13]))
+stream = ContextStream(TokenFile(Path(root, "words.bin"), "u16", (), "stop"))
+print(stream.next_chunk(2).tokens)
+stream.advance(1)
+save_checkpoint(stream, root, "saved", Model(1, b""))
+save_checkpoint(stream, root, "saved", Model(1, b"second"))
+words = SourceDeclaration("file", path="words.bin", dtype="u16", on_end="stop")
+restored = restore_checkpoint(words, root, "saved")
+print(restored.model.state, restored.stream.next_chunk(2).tokens)
+"""
+)
+# The tests of the queue that Windows runs (`nox -s queue`), and those of what lies under a batch file's name.
+QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting",
+         "what_became", "hostile"]
+TESTS = (
+    TAKEN_AWAY
+    + """
+import pytest
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *sys.argv[1:]]))
+"""
+)
+
+
+def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["2", "[1, 2]", "b'second' [3338]"]
+
+
+def test_every_module_is_imported_where_only_posix_has_what_it_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_MODULE], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert int(done.stdout) > 300
+
+
+def test_the_queue_passes_its_tests_without_the_flags_and_calls_of_posix() -> None:
+    files = [str(ROOT / "impl" / "tests" / "pipeline" / f"test_pipeline_{name}.py") for name in QUEUE]
+    done = subprocess.run(
+        [sys.executable, "-c", TESTS, *files], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_a_link_is_not_followed_where_the_flag_for_it_is_missing(tmp_path: Path) -> None:
+    program = TAKEN_AWAY + (
+        "from pathlib import Path\n"
+        "from impl.reference.checkpoint import disk\n"
+        "try:\n    disk.read(Path(sys.argv[1]), 10)\nexcept disk.NotRegular:\n    print('not followed')\n"
+    )
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("link", "."):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=60,
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == ("not followed\n", "")

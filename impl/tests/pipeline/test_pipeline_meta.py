@@ -1,0 +1,212 @@
+"""meta.pkl: what it must say, and that nothing in it runs."""
+
+import os
+import pickle
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.reference.pipeline import metadata
+from impl.reference.pipeline.metadata import APPLICABLE, NAME, check_meta, pickled, read_meta, unpickle, write_meta
+from impl.reference.pipeline.refusal import Refusal
+from impl.tests.pipeline.pipeline_queue import meta_of, provider_of
+
+SIZES: dict[str, Any] = {"vocab_size": 5, "block_size": 4, "target_size": 3}
+
+
+def refused(meta: object) -> str:
+    with pytest.raises(Refusal) as caught:
+        check_meta(meta)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("key", ["dataset_name", "training_type", "batch_size", "batch_schema", "split_info"])
+def test_every_required_key_is_required(key: str) -> None:
+    meta = meta_of()
+    del meta[key]
+    assert refused(meta) == "META_INVALID"
+
+
+@pytest.mark.parametrize("training_type", APPLICABLE)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_size_is_required_exactly_where_it_applies(training_type: str, size: str) -> None:
+    expected = {
+        "vocab_size": {"LM", "MLM", "TOKEN_CLASSIFICATION"},
+        "block_size": {"LM", "MLM", "TOKEN_CLASSIFICATION", "SEQUENCE_SCORING"},
+        "target_size": {"LM", "MLM"},
+    }
+    meta = meta_of(training_type=training_type, **SIZES)
+    assert check_meta(meta) == meta
+    del meta[size]
+    if training_type in expected[size]:
+        assert refused(meta) == "META_INVALID"
+    else:
+        assert check_meta(meta) == meta
+
+
+def test_optional_keys_pass_untouched(tmp_path: Path) -> None:
+    meta = meta_of(itos={0: "a", 1: "ü"}, pad_token_id=None, ratio=0.5, big=2**70, flags=[True, {"deep": [1]}])
+    write_meta(tmp_path, meta)
+    assert check_meta(read_meta(tmp_path)) == meta
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+
+
+class Shell:
+    """An object whose pickle runs a command."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (self.command,)
+
+
+HOSTILE = {
+    "a class": pickle.dumps(Path(), protocol=2),
+    "a function": pickle.dumps(print, protocol=2),
+    "a key that is a tuple": pickle.dumps({(1,): 1}, protocol=2),
+    "a set": pickle.dumps({1}, protocol=2),
+    "bytes": pickle.dumps(b"x", protocol=2),
+    "a set of protocol 5": pickle.dumps({1}, protocol=5),
+    "bytes of protocol 5": pickle.dumps(b"x", protocol=5),
+    "a class of protocol 0": pickle.dumps(Path(), protocol=0),
+    "a class of protocol 5": pickle.dumps(Path(), protocol=5),
+    "protocol 6": b"\x80\x06}.",
+    "a protocol in the middle": b"}\x80\x02.",
+    "half of a surrogate pair": b"V\\ud83d\n.",
+    "an escape that is none": b"V\\x41\n.",
+    "an integer that is none": b"I1_0\n.",
+    "a float that is none": b"F1_0.5\n.",
+    "a line without an end": b"I10",
+    "a text of Python 2": b"S'a'\n.",
+    "a key without a value": b"(K\x01d.",
+    "a list set like a dict": b"]K\x01K\x02s.",
+    "a dict appended to": b"}K\x01a.",
+    "what was never remembered": b"h\x05.",
+    "no mark": b"t.",
+    "a mark that is left": b"K\x01(.",
+    "a call of a text": b"\x80\x02X\x01\x00\x00\x00x)R.",
+    "a text of 2^63 bytes": b"\x80\x04\x8d" + b"\xff" * 7 + b"\x7f.",
+    "nothing": b"",
+    "an extension": b"\x80\x02\x82\x01.",
+    "a persistent object": b"\x80\x02X\x01\x00\x00\x00aQ.",
+    "a key that is a list": b"\x80\x02}]K\x01s.",
+    "more after its end": pickle.dumps({}, protocol=2) + b"N.",
+    "a text longer than the file": b"\x80\x02X\xff\xff\xff\x7fa.",
+    "an empty stack": b"\x80\x02.",
+    "attributes of a dict": b"\x80\x02}}b.",
+    "a list inside itself": b"\x80\x02]q\x00h\x00a.",
+    "doubling lists": b"\x80\x02]q\x00" + b"".join(b"](h%ch%ceq%c" % (n, n, n + 1) for n in range(40)) + b".",
+    "a million levels": b"\x80\x02" + b"]" * 1000 + b"a" * 999 + b".",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_nothing_but_plain_values_is_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "MAX_ITEMS", 10_000)
+    with pytest.raises(Refusal) as caught:
+        unpickle(HOSTILE[kind])
+    assert caught.value.code == "META_INVALID"
+
+
+EVERYTHING: dict[str, Any] = {
+    "numbers": [0, 1, -1, 255, 256, 65535, 65536, 2**31, -(2**31) - 1, 2**70, -(2**2100), 1.5, -0.0, 1e300, 5e-324],
+    "floats": [float("inf"), float("-inf")],
+    "tuples": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, (4,))],
+    "texts": ["", "a", "\u00fc\u4e00\U0001f600", "a\\b\nc\0d\re\x1a", "x" * 300],
+    "others": [True, False, None, {}, [], {"a": {1: [2]}}],
+    "again": [["shared"] * 3] * 3,
+}
+
+
+def listed(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: listed(item) for key, item in value.items()}
+    return [listed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_plain_values_of_every_protocol_are_read(protocol: int) -> None:
+    assert repr(unpickle(pickle.dumps(EVERYTHING, protocol=protocol))) == repr(listed(EVERYTHING))
+    assert unpickle(b"\x80\x02}r\xff\xff\xff\xff.") == {}, "a place in the memo costs nothing, whatever its number"
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    meta = meta_of(training_type="LM", vocab_size="many", batch_size=0)
+    del meta["split_info"], meta["dataset_name"]
+    with pytest.raises(Refusal) as caught:
+        check_meta(meta)
+    for part in ("dataset_name", "split_info", "block_size", "target_size", "vocab_size is no size", "batch_size"):
+        assert part in str(caught.value)
+
+
+def test_what_is_missing_is_told_once() -> None:
+    with pytest.raises(Refusal) as caught:
+        check_meta({"batch_size": 2})
+    missing = ("dataset_name", "training_type", "batch_schema", "split_info")
+    assert str(caught.value) == "; ".join(f"the metadata has no {key}" for key in missing)
+
+
+def test_a_provider_may_say_tuples(tmp_path: Path) -> None:
+    meta = meta_of([{"name": "row", "dtype": "int64", "shape": (2, 3)}])
+    provider_of(tmp_path, meta=meta).open()
+    assert read_meta(tmp_path)["batch_schema"][0]["shape"] == [2, 3]
+    provider_of(tmp_path, meta=meta).open()
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_nothing_in_a_hostile_pickle_runs(tmp_path: Path, protocol: int) -> None:
+    marker = tmp_path / "ran"
+    (tmp_path / NAME).write_bytes(pickle.dumps(meta_of(evil=Shell(f"touch {marker}")), protocol=protocol))
+    with pytest.raises(Refusal) as caught:
+        read_meta(tmp_path)
+    assert caught.value.code == "META_INVALID"
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+
+
+def test_every_cut_of_a_pickle_is_invalid() -> None:
+    content = pickled(meta_of())
+    for size in range(len(content)):
+        with pytest.raises(Refusal):
+            unpickle(content[:size])
+
+
+@pytest.mark.parametrize("key", ["training_type", "batch_size", "name", "dtype", "shape", "role"])
+def test_a_number_that_cannot_be_printed_is_refused_like_any_other(tmp_path: Path, key: str) -> None:
+    meta = meta_of()
+    (meta if key in meta else meta["batch_schema"][0])[key] = 10**5000
+    (tmp_path / NAME).write_bytes(pickled(meta))
+    assert refused(read_meta(tmp_path)) == "META_INVALID"
+
+
+def test_junk_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "MAX_OPCODES", 1000)
+    with pytest.raises(Refusal, match="more than 1000 opcodes"):
+        unpickle(b"\x80\x02" + b"N" * 1_000_000 + b".")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": 1, "b": [2]}, {"b": [2], "a": 1}, True),
+        ({"a": float("nan")}, {"a": float("nan")}, True),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": 1}, {"a": 1.0}, False),
+        ({"a": 0.0}, {"a": -0.0}, False),
+        ({1: "a"}, {True: "a"}, False),
+        ({"a": []}, {"a": {}}, False),
+        ({"a": None}, {}, False),
+        ({"a": [1]}, {"a": [1, 1]}, False),
+    ],
+)
+def test_values_are_the_same_where_their_types_are(one: object, other: object, same: bool) -> None:
+    assert metadata.is_same(one, other) is same
+
+
+def test_python_reads_what_is_written() -> None:
+    meta = meta_of(itos={0: "a"})
+    content = pickled(meta)
+    assert content[:2] == struct.pack("BB", 0x80, 2)
+    assert pickle.loads(content) == unpickle(content) == meta

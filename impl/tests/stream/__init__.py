@@ -1,0 +1,1 @@
+"""Streams, cursors and conductors."""
