@@ -118,6 +118,16 @@ def is_place(type_: Type) -> bool:
     return isinstance(type_, Scalar) and type_.name in PLACES
 
 
+def places_of(struct: Struct) -> tuple[str, ...]:
+    """The members of a struct that are roots or handles."""
+    return tuple(member.name for member in struct.fields if is_place(member.type))
+
+
+def without_places(struct: Struct) -> Struct:
+    """A struct of the members that are neither roots nor handles."""
+    return Struct(tuple(member for member in struct.fields if not is_place(member.type)))
+
+
 def members_of(struct: Struct, name: str) -> tuple[str, ...]:
     """The members of a struct that are of the scalar type `name`."""
     return tuple(member.name for member in struct.fields if member.type == Scalar(name))
@@ -126,6 +136,14 @@ def members_of(struct: Struct, name: str) -> tuple[str, ...]:
 def is_integer(type_: Type) -> bool:
     """Whether the type is a sized integer."""
     return isinstance(type_, Scalar) and type_.name in INTEGER_RANGES
+
+
+def in_range(type_: Type, number: int) -> bool:
+    """Whether the type is a sized integer that can be this number."""
+    if not isinstance(type_, Scalar) or type_.name not in INTEGER_RANGES:
+        return False
+    low, high = INTEGER_RANGES[type_.name]
+    return low <= number <= high
 
 
 def walk(type_: Type, path: str = "") -> Iterator[tuple[str, Type]]:

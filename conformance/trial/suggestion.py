@@ -13,7 +13,7 @@ from conformance.contract.cel.engine import Unjudgeable
 from conformance.contract.cel.syntax import Relation
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
-from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
+from conformance.contract.types import ListOf, Scalar, in_range
 from conformance.contract.yaml.machine_file import OPEN_HANDLE
 from conformance.lint.call import Evaluator, FrozenCall
 from conformance.trial.fuzz.draw import drawn_calls
@@ -184,7 +184,7 @@ def _near_limit(search: _Search, native: Native, aim: Relation) -> Iterator[Nati
             yield from _moved(native, place, left - right, of)
         for value in (left, right):
             alike = type(value) is type(place.value) and value != place.value and isinstance(place.type, Scalar)
-            if alike and (not isinstance(value, int) or _in_range(place, value)):
+            if alike and (not isinstance(value, int) or in_range(place.type, value)):
                 yield put(native, place.path, value)
 
 
@@ -210,18 +210,11 @@ def _size(native: Native, place: Place) -> int:
     return value if isinstance(value, int) else len(value)
 
 
-def _in_range(place: Place, number: int) -> bool:
-    if not isinstance(place.type, Scalar) or place.type.name not in INTEGER_RANGES:
-        return False
-    low, high = INTEGER_RANGES[place.type.name]
-    return low <= number <= high
-
-
 def _shifted(native: Native, place: Place, by: int) -> Native | None:
     """The input with a number moved, or a text, bytes or list made longer or shorter; None if that is impossible."""
     value: Any = place.value
     made: Any = None
-    if type(value) is int and _in_range(place, value + by):
+    if type(value) is int and in_range(place.type, value + by):
         made = value + by
     elif isinstance(value, str | bytes | list) and 0 <= len(value) + by <= _LONGEST and _has_size(place):
         made = value[: len(value) + by] if by < 0 else value + _more(place) * by

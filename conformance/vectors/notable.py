@@ -24,6 +24,7 @@ from conformance.contract.types import (
     Tensor,
     Type,
     Value,
+    in_range,
     walk,
 )
 from conformance.vectors.compact import recipe
@@ -190,17 +191,12 @@ def straddling(type_: Type | Optional, other: Type | Optional) -> Iterator[tuple
     for power in _POWERS:
         for above, below in ((2**power, 2**power - 1), (-(2**power), -(2**power) - 1)):
             for one, beside in ((above, below), (below, above)):
-                if _fits(type_, one) and _fits(other, beside):
+                if in_range(type_, one) and in_range(other, beside):
                     yield _wire(type_.name, one), _wire(other.name, beside)
 
 
 def _is_integer(type_: Type | Optional) -> TypeGuard[Scalar]:
     return isinstance(type_, Scalar) and type_.name in INTEGER_RANGES
-
-
-def _fits(type_: Scalar, number: int) -> bool:
-    low, high = INTEGER_RANGES[type_.name]
-    return low <= number <= high
 
 
 def _wire(name: str, number: int) -> Any:

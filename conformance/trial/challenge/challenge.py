@@ -14,7 +14,7 @@ from conformance.backend.driver import Call
 from conformance.backend.outcome import Lost
 from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
-from conformance.contract.types import Struct, is_place
+from conformance.contract.types import without_places
 from conformance.trial.bystanders import one_of_each_group, with_harness_reads
 from conformance.trial.check import Check, Result, Verdict, lost, unjudged
 from conformance.trial.client import Client
@@ -136,8 +136,7 @@ class _Hand:
 
     def __init__(self, contract: Contract, cases: Sequence[Case], codebook: Codebook) -> None:
         self.contract, self.codebook, self.forms = contract, codebook, codebook[contract.operator]
-        fields = tuple(one for one in contract.inputs.fields if not is_place(one.type))
-        self.plain, self.bounds = Struct(fields), InputLimits(contract)
+        self.plain, self.bounds = without_places(contract.inputs), InputLimits(contract)
         some = [one for one in cases if one.profile == "quick" and not runs_alone(one.steps)]
         found = [(case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step)]
         chosen = {case.id for case in one_of_each_group([case for case, _ in found], _BASES)}

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.codec.scalar import IllTyped
-from conformance.contract.types import Scalar, Value, is_place
+from conformance.contract.types import Scalar, Value, places_of
 from conformance.trial.fuzz.near_bytes import item_in, with_part
 from conformance.trial.fuzz.seed import is_cheap
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
@@ -272,7 +272,7 @@ class Neighbourhood:
                 return False
             if not forms.contract.fuzz_limits or holds_recipe(step.inputs):
                 return True
-            places = {member.name for member in forms.contract.inputs.fields if is_place(member.type)}
+            places = places_of(forms.contract.inputs)
             wire = {name: "x" if name in places else part for name, part in step.inputs.items()}
             return is_cheap(forms.contract, forms.inputs.to_native(wire))
         except (IllTyped, ValueError, TypeError, LookupError):

@@ -16,7 +16,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.cel.engine import Unjudgeable
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
-from conformance.contract.types import Struct, is_place
+from conformance.contract.types import Struct, without_places
 from conformance.lint.call import calls_of
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of, program_of, turn_of
@@ -111,7 +111,7 @@ def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Po
         pool.answered[operator] = frozenset(
             repr(Seed(turn.native, turn.roots)) for turn in lucky if turn.operator == operator
         )
-        plain = Struct(tuple(one for one in forms.contract.inputs.fields if not is_place(one.type)))
+        plain = without_places(forms.contract.inputs)
         if plain.fields:
             pool.inputs[operator] = plain
             pool.words[operator] = vocabulary_of(

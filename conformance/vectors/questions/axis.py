@@ -18,7 +18,7 @@ from conformance.codec.form import Form
 from conformance.contract.cel.syntax import BYTES, SizeLimit, size_limits
 from conformance.contract.model import Contract, first_false
 from conformance.contract.suggest import nearest
-from conformance.contract.types import ListOf, MapOf, Scalar, Value, is_place
+from conformance.contract.types import ListOf, MapOf, Scalar, Value, places_of
 from conformance.vectors.case import HarnessStep, Question, QuestionCall, slug
 from conformance.vectors.compact import expanded, holds_recipe, is_recipe
 from conformance.vectors.leaf import LeafOccurrence, Optional, is_placeholder, put, spots, value_at
@@ -159,7 +159,7 @@ def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str |
     A method's guards depend on a state that is not known here, and an earlier step's answer is not known either:
     such inputs count as accepted. So do large ones, on which the expression engine would take seconds.
     """
-    places = {member.name for member in contract.inputs.fields if is_place(member.type)}
+    places = places_of(contract.inputs)
     if _is_large(wire) or any(is_placeholder(part) and name not in places for name, part in wire.items()):
         return ""
     inputs = {name: "x" if name in places else part for name, part in wire.items()}

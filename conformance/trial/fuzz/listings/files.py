@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.contract.types import Scalar, Struct, is_place
+from conformance.contract.types import Scalar, Struct, places_of, without_places
 from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads, written_out
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step, reshapes
 from conformance.trial.fuzz.file_example import (
@@ -258,8 +258,8 @@ def degenerate_inputs(contract: Contract, codebook: Codebook, cases: Iterable[Ca
     """Calls of an operator that succeed, and these with each degenerate value of every leaf, with neighbours exchanged
     and with other names; and inputs near the longest one. A machine is asked such inputs elsewhere."""
     forms, bounds = codebook[contract.operator], InputLimits(contract)
-    roots = _roots_of(contract)
-    plain = Struct(tuple(one for one in contract.inputs.fields if one.name not in roots))
+    roots = places_of(contract.inputs)
+    plain = without_places(contract.inputs)
     found: dict[str, Native] = {}
     alike: dict[str, list[Native]] = {}  # inputs that need the same steps before them, and the same roots
     origin: dict[int, tuple[Example, CallStep]] = {}
@@ -303,7 +303,7 @@ def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tup
     """
     if contract.own_machine is not None or contract.machine is not None or contract.purity != "io":
         return
-    roots = _roots_of(contract)
+    roots = places_of(contract.inputs)
     quick = (case for case in cases if case.profile == "quick")
     for case in sorted(quick, key=lambda one: (len(repr(one.steps)), one.id)):
         steps = with_harness_reads(case.steps, contract.fuzz_decode)
@@ -314,11 +314,7 @@ def whole_calls(contract: Contract, cases: Iterable[Case]) -> Iterator[tuple[tup
                 break
 
 
-def _roots_of(contract: Contract) -> dict[str, None]:
-    return dict.fromkeys(one.name for one in contract.inputs.fields if is_place(one.type))
-
-
-def _is_whole(step: CallStep, roots: Mapping[str, None]) -> bool:
+def _is_whole(step: CallStep, roots: tuple[str, ...]) -> bool:
     own = {name: value for name, value in step.inputs.items() if name not in roots}
     return not contains_value(own, is_placeholder) and not holds_recipe(own)
 

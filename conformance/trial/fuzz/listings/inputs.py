@@ -16,6 +16,7 @@ from conformance.contract.types import (
     Tensor,
     Type,
     Value,
+    in_range,
 )
 from conformance.contract.yaml.source import ValuePath
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
@@ -112,7 +113,7 @@ def triple_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[
     for native, some in _meeting(inside, natives, _TOGETHER):
         most = max(place.value for place in some)
         for top in _TOPS:
-            if all(_fits(place, place.value + top - most) for place in some):
+            if all(in_range(place.type, place.value + top - most) for place in some):
                 moved = native
                 for place in some:
                     moved = put(moved, place.path, place.value + top - most)
@@ -135,21 +136,15 @@ def _meeting(inside: InputPlaces, natives: Iterable[Native], count: int) -> Iter
 def _moved(native: Native, one: Place, other: Place) -> Iterator[Native]:
     for scale in _SCALES:
         for first, second in ((scale + 1, scale), (scale, scale + 1), (scale, scale)):
-            if _fits(one, first) and _fits(other, second):
+            if in_range(one.type, first) and in_range(other.type, second):
                 yield put(put(native, one.path, first), other.path, second)
     for place, number in ((one, other.value + 2**32), (other, one.value + 2**32)):
-        if _fits(place, number):
+        if in_range(place.type, number):
             yield put(native, place.path, number)
 
 
 def _is_number(place: Place) -> bool:
     return place.is_there and isinstance(place.type, Scalar) and place.type.name in INTEGER_RANGES
-
-
-def _fits(place: Place, number: int) -> bool:
-    assert isinstance(place.type, Scalar)
-    low, high = INTEGER_RANGES[place.type.name]
-    return low <= number <= high
 
 
 def exchanged(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:

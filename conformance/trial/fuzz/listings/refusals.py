@@ -10,7 +10,7 @@ from typing import Any, Final
 from conformance.backend.outcome import ObservedFailure
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.contract.types import is_place
+from conformance.contract.types import places_of
 from conformance.trial.bystanders import with_harness_reads
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
 from conformance.trial.fuzz.file_example import Base, Example, evenly_chosen, names, places_asked
@@ -42,7 +42,7 @@ def competing(
             if not failed or states.get(step.operator, 0) >= _MOST_STATES:
                 continue
             states[step.operator] = states.get(step.operator, 0) + 1
-            places = {one.name for one in codebook[step.operator].contract.inputs.fields if is_place(one.type)}
+            places = places_of(codebook[step.operator].contract.inputs)
             looks = tuple(one for one in steps[k:] if isinstance(one, TreeStep))
             for other in refused.get(step.operator, ()):
                 inputs = _crossed(step.inputs, other, places, files)
@@ -70,9 +70,9 @@ def _refused(calls: Iterable[tuple[Case, CallStep]], lucky: Set[tuple[str, str]]
     return {operator: evenly_chosen(list(some.values()), _MOST_REFUSED) for operator, some in found.items()}
 
 
-def _crossed(own: Mapping[str, Any], other: Mapping[str, Any], places: set[str], files: Sizes) -> dict[str, Any]:
+def _crossed(own: Mapping[str, Any], other: Mapping[str, Any], places: Iterable[str], files: Sizes) -> dict[str, Any]:
     """The `other` inputs, but with the call's `own` roots, handles and names of files."""
-    kept = places | {name for name, value in own.items() if any(names(value, part) for part in _parts(files))}
+    kept = {*places} | {name for name, value in own.items() if any(names(value, part) for part in _parts(files))}
     crossed = {name: value for name, value in other.items() if name not in kept}
     return crossed | {name: value for name, value in own.items() if name in kept}
 
