@@ -11,7 +11,7 @@ from conformance.tests.crash_store import tried, writer
 from conformance.tests.page_blocks import compared_by, matches
 from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.recording import BrokenWorkload
-from conformance.trial.crash.report import Damage, listing
+from conformance.trial.crash.report import CrashReport, Damage, listing
 from conformance.trial.crash.states import CrashModel
 
 pytestmark = pytest.mark.usefixtures("strace")
@@ -56,9 +56,14 @@ def strace(tool: Callable[[str], str]) -> str:
     return tool("strace")
 
 
+def whole(workload: str, program: str, style: str) -> CrashReport:
+    """The report on every state, and on the order of the calls."""
+    return tried(workload, writer(program, style), states=ALL, sweeps=("order",))
+
+
 def reached(workload: str, program: str, style: str) -> str:
     """The strongest model without a bad state, when every state is tried."""
-    report = tried(workload, writer(program, style), states=ALL)
+    report = whole(workload, program, style)
     assert all(tally.tried == tally.total for tally in report.states.values())
     return "none" if report.strongest_model is None else str(report.strongest_model)
 
@@ -94,12 +99,12 @@ def test_each_way_to_be_wrong_has_its_word() -> None:
         ("three-saves", "single_file", "overwrite-in-place"),
         ("one-run", "committed_run", "recovery-leaves-a-mark"),
     ):
-        seen |= set(tried(workload, writer(program, style), states=ALL).states[CrashModel.POSIX].bad)
+        seen |= set(whole(workload, program, style).states[CrashModel.POSIX].bad)
     assert seen == {Damage.LOST, Damage.STALE, Damage.TORN, Damage.MIXED, Damage.NOT_IDEMPOTENT}
 
 
 def test_a_crash_inside_recovery_is_found_where_recovery_alone_is_fine() -> None:
-    report = tried("one-run", writer("committed_run", "recovery-moves-the-pointer"), states=ALL)
+    report = whole("one-run", "committed_run", "recovery-moves-the-pointer")
     assert all(not tally.bad_count for tally in report.states.values())
     assert report.recovery_states[CrashModel.KILL].bad_count
     assert report.first_bad is not None
@@ -226,8 +231,7 @@ WRONG = [
 
 
 def findings(workload: str, program: str, style: str) -> tuple[str, ...]:
-    report = tried(workload, writer(program, style), states=1, models=(CrashModel.KILL,), sweeps=("order",))
-    (sweep,) = report.sweeps
+    (sweep,) = whole(workload, program, style).sweeps
     assert sweep.reached == sweep.runs >= 3
     return sweep.findings
 
