@@ -171,9 +171,8 @@ class Reader:
             return None
         if schema == "contract" and isinstance(source.value, dict) and "machine" in source.value:
             schema = "machine"
-        from conformance.contract.yaml.schema import (
-            violations,  # takes 100 ms, and a file from the cache does not need it
-        )
+        # This takes 100 ms, and a file from the cache does not need it.
+        from conformance.contract.yaml.schema import violations
 
         found = list(violations(source, schema_folder(self.suite) / f"{schema}.schema.json"))
         self.problems += found

@@ -104,13 +104,13 @@ class KillMatrix:
         chosen: list[str] = []
         heap = sorted((-len(killed), id_) for id_, killed in kills.items())
         while left:
-            # What a case kills of the rest only shrinks: if the first one's number is of today, it is the best.
+            # A case never kills more of the rest than before. If the first number is right, it is the best.
             number, best = heappop(heap)
-            if (today := -len(kills[best] & left)) == number:
+            if (now := -len(kills[best] & left)) == number:
                 chosen.append(best)
                 left -= kills[best]
             else:
-                heappush(heap, (today, best))
+                heappush(heap, (now, best))
         return tuple(sorted(chosen))
 
     def class_of(self, mutant: str) -> tuple[str, ...]:

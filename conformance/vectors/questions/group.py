@@ -84,10 +84,11 @@ def substituted(value: Any, combination: Combination) -> Any:
     """A step or case where every `@axis` is replaced by the combination's value on that axis, and every `@axis+1`,
     `@axis-1`, `@axis*@axis` by its number, computed from left to right."""
     chosen = {choice.path: choice.value for choice in combination.choices if choice.path.startswith("@")}
-    return with_texts(value, partial(_number, chosen)) if chosen else value
+    return with_texts(value, partial(_chosen_value, chosen)) if chosen else value
 
 
-def _number(chosen: Mapping[str, Any], text: str) -> Any:
+def _chosen_value(chosen: Mapping[str, Any], text: str) -> Any:
+    """The value that a text means: that of an axis, or a number computed from axes; else the text itself."""
     if text in chosen:
         return chosen[text]
     if not _SUM.fullmatch(text):
