@@ -59,21 +59,33 @@ function childrenOf(item) {
   return item instanceof Pairs && hasDistinctKeys(item) ? item.entries.map(([, value]) => value) : undefined;
 }
 
-/** Levels of things below the whole, at most (ruling QA21). */
+/** Levels of things below the whole, and values in it, keys among them, at most (ruling QA21). */
 const MOST_LEVELS = 64;
+const MOST_VALUES = 2 ** 21;
 
-/** Whether an item is plain through and through, not too deep, and no container holds itself; each is looked at once. */
+/** The levels below a container and the values that it is, each as often as it occurs. */
+function measuresOf(item, children, settled) {
+  const measures = { levels: 0, values: item instanceof Pairs ? 1 + children.length : 1 };
+  for (const child of children) {
+    const { levels, values } = settled.get(child) ?? { levels: 0, values: 1 };
+    measures.levels = Math.max(measures.levels, 1 + levels);
+    measures.values += values;
+  }
+  return measures;
+}
+
+/** Whether an item is plain through and through, not too deep or large, and not in itself; each is looked at once. */
 export function isPlain(root) {
   const settled = new Map();
-  const levelsBelow = (item) => childrenOf(item).reduce((most, child) => Math.max(most, 1 + (settled.get(child) ?? 0)), 0);
   const above = new Set();
   const pending = [{ item: root }];
   while (pending.length > 0) {
     const { item, isLeft } = pending.pop();
     if (isLeft) {
       above.delete(item);
-      settled.set(item, levelsBelow(item));
-      if (settled.get(item) > MOST_LEVELS) return false;
+      const measures = measuresOf(item, childrenOf(item), settled);
+      if (measures.levels > MOST_LEVELS || measures.values > MOST_VALUES) return false;
+      settled.set(item, measures);
     } else if (!isScalar(item) && !settled.has(item)) {
       const children = above.has(item) ? undefined : childrenOf(item);
       if (children === undefined) return false;

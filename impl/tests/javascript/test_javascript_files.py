@@ -18,7 +18,7 @@ from impl.tests.checkpoint.checkpoint_calls import PREFIX, container, reading, r
 from impl.tests.javascript import javascript_process
 from impl.tests.javascript.javascript_process import Backend, Value, wire_form
 from impl.tests.pipeline.pipeline_queue import ROW, meta_of, names_in, put_hole, put_rows, queue_of
-from impl.tests.pipeline.test_pipeline_meta import EVERYTHING, HOSTILE, listed
+from impl.tests.pipeline.test_pipeline_meta import EVERYTHING, listed
 
 PROVIDER, CONSUMER = "Pipeline.Provider.", "Pipeline.Consumer."
 WRITE, READ = f"{PREFIX}WriteContainer_v1", f"{PREFIX}ReadContainer_v1"
@@ -108,22 +108,6 @@ def test_a_key_that_comes_twice_in_the_metadata_has_the_later_value(javascript: 
     as_the_reference = native(tuple(twice.items()))
     assert as_the_reference == meta_of(split_info={"train": {"rows": 3}, "val": {}})
     assert pickle.loads((tmp_path / "javascript" / "meta.pkl").read_bytes()) == as_the_reference
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_metadata_is_refused_and_stays(javascript: Backend, tmp_path: Path, kind: str) -> None:
-    (tmp_path / "meta.pkl").write_bytes(HOSTILE[kind])
-    refused = javascript.refuse(CONSUMER + "Open", {"root": str(tmp_path), "config": {"codec": "npz"}})
-    assert refused["message"] == "META_INVALID"
-    assert (tmp_path / "meta.pkl").read_bytes() == HOSTILE[kind]
-
-
-def test_metadata_that_holds_itself_is_refused(javascript: Backend, tmp_path: Path) -> None:
-    endless: list[Any] = []
-    endless.append({"again": [endless]})
-    (tmp_path / "meta.pkl").write_bytes(pickle.dumps(meta_of(endless=endless), protocol=2))
-    refused = javascript.refuse(CONSUMER + "Open", {"root": str(tmp_path), "config": {"codec": "npz"}})
-    assert refused["message"] == "META_INVALID"
 
 
 def test_a_file_cut_or_flipped_in_many_places_gives_its_own_rows_or_none(javascript: Backend, tmp_path: Path) -> None:
