@@ -12,7 +12,6 @@ from itertools import chain
 from random import Random
 from typing import Any, Final
 
-from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
@@ -22,7 +21,6 @@ from conformance.trial.check import (
     Kind,
     Result,
     Verdict,
-    lost,
     refused_step_failure,
     tree_failure,
     unjudged,
@@ -34,7 +32,7 @@ from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_togethe
 from conformance.trial.fuzz.listings.files import FILE_LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.listings.refusals import competing, damaged_twice, escaping_paths, is_refused
 from conformance.trial.fuzz.listings.renamings import renamed_everywhere
-from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost_call, wrong_answer
+from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost_call, wrong_walk
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Generator, Native, generator_of
@@ -234,14 +232,9 @@ class FileSearch:
         if counted:
             self.count(example, right)
         said = self.backend.walk(steps) if walked is None else walked[1]
-        if said is right:  # a known walk
-            return None
-        if not isinstance(said, Transcript):
-            return lost(self.check, said)
-        for one, other in zip(right.exchanges, said.exchanges, strict=False):
-            contract, call = self.codebook[one.operator].contract, Call(one.operator, one.inputs)
-            if (wrong := wrong_answer(self.check, contract, call, one.observed, other.observed, FOUND)) is not None:
-                return replace(wrong, step=one.step)
+        wrong = wrong_walk(self.check, self.codebook, right, said, FOUND)
+        if wrong is not None or said is right or not isinstance(said, Transcript):
+            return wrong
         return refused_step_failure(self.check, right, said, FOUND) or self.first_different_file(steps, right, said)
 
     def first_different_file(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:

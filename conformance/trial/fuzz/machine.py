@@ -9,7 +9,6 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, Final
 
-from conformance.backend.driver import Call
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.trial.check import Result, Verdict, lost, unjudged
@@ -29,7 +28,7 @@ from conformance.trial.fuzz.operator import (
     SPEECHLESS,
     reference_lost,
     with_lost_call,
-    wrong_answer,
+    wrong_walk,
 )
 from conformance.trial.fuzz.program import (
     Program,
@@ -140,16 +139,7 @@ class MachineSearch:
             if broken := contradicted(situation, self.codebook):
                 return replace(unjudged(check, f"{CONTRADICTED}: {broken}"), step=situation.exchange.step)
         said = self.backend.walk(steps) if walked is None else walked[1]
-        if said is right:  # a known walk
-            return None
-        if not isinstance(said, Transcript):
-            return lost(check, said)
-        for one, other in zip(right.exchanges, said.exchanges, strict=False):
-            contract = self.codebook[one.operator].contract
-            call = Call(one.operator, one.inputs)
-            if (wrong := wrong_answer(check, contract, call, one.observed, other.observed, FOUND)) is not None:
-                return replace(wrong, step=one.step)
-        return None
+        return wrong_walk(check, self.codebook, right, said, FOUND)
 
     def count(self, found: Sequence[StateTransition]) -> None:
         """Count every call by its side."""

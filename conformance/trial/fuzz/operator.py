@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import BadAnswer, Lost, Observed, ObservedFailure, ObservedResult, describe
-from conformance.codec.codebook import OperatorForms
+from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.contract.model import Contract
 from conformance.trial.cases import guard_details
 from conformance.trial.check import (
@@ -33,7 +33,7 @@ from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Native
 from conformance.vectors.case import Case, Expected, ExpectedFailure, ExpectedResult, QuestionCall
 from conformance.vectors.conversation.difference import difference
-from conformance.vectors.conversation.exchange import AnyStep
+from conformance.vectors.conversation.exchange import AnyStep, Transcript
 
 LEAST_SUCCEEDED: Final = 0.6  # share of calls
 SEEN_ONCE: Final = "the backend and the reference differed once, but not when the call was repeated alone"
@@ -191,6 +191,21 @@ def with_lost_call(result: Result, steps: Sequence[AnyStep], backend: Client, re
     if result.verdict is not Verdict.ERROR or result.call is not None:
         return result
     return replace(result, call=(reference if result.of_suite else backend).last_call(steps))
+
+
+def wrong_walk(
+    check: Check, codebook: Codebook, right: Transcript, said: Transcript | Lost, found: str
+) -> Result | None:
+    """The failure at the first call that a walk answers wrongly, or the loss of the backend; None if all is right."""
+    if said is right:  # a known walk
+        return None
+    if not isinstance(said, Transcript):
+        return lost(check, said)
+    for one, other in zip(right.exchanges, said.exchanges, strict=False):
+        contract, call = codebook[one.operator].contract, Call(one.operator, one.inputs)
+        if (wrong := wrong_answer(check, contract, call, one.observed, other.observed, found)) is not None:
+            return replace(wrong, step=one.step)
+    return None
 
 
 def wrong_answer(
