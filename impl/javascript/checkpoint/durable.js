@@ -41,13 +41,16 @@ export function kindAt(path) {
   return found.isDirectory() ? "directory" : "other";
 }
 
+/** What a path can cause: a folder that may not be entered, a link that leads to itself, a name that no file can have. */
+const NO_FOLDER = ["EACCES", "ELOOP", "ENAMETOOLONG"];
+
 /** Whether there is a folder, reached by whatever links, at an absolute path. */
 export function isFolder(path) {
   if (!path.startsWith("/") || path.includes("\0")) return false;
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch (error) {
-    if (error.code === "ELOOP") return false; // a link that leads to itself
+    if (NO_FOLDER.includes(error.code)) return false;
     throw error;
   }
 }
