@@ -8,7 +8,7 @@ import { Placed, isOldForm, membersOf, readSaved, tensorAt } from "./torch_file.
 import { Damaged, Foreign } from "./types.js";
 
 /** JSON as batch files hold it: ASCII without blanks, integers of any size (requirement Q05). */
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*/gs;
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?[0-9][-+.0-9eE]*(?=[ \t\n\r]*(:?))/gs;
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
@@ -24,23 +24,26 @@ function writeJson(item) {
 }
 
 function numberOf(text) {
-  if (INTEGER.test(text)) return BigInt(text);
-  if (!NUMBER.test(text)) throw new Damaged("no number");
-  return Number(text);
+  return INTEGER.test(text) ? BigInt(text) : Number(text);
+}
+
+/** A text or a number of JSON as a text that tells which; a number is no key, and must be one even if it is replaced. */
+function marked(token, colon) {
+  if (token[0] === '"') return `"t${token.slice(1)}`;
+  if (colon !== "" || !NUMBER.test(token)) throw new Damaged("no number");
+  return `"n${token}"`;
 }
 
 /** What a marked text represents. */
-function unmarked(marked) {
-  return marked[0] === "t" ? marked.slice(1) : numberOf(marked.slice(1));
+function unmarked(text) {
+  return text[0] === "t" ? text.slice(1) : numberOf(text.slice(1));
 }
 
 /** Gives objects as Maps, so that no key means more than another. */
 function revive(key, held) {
   if (typeof held === "string") return unmarked(held);
   if (held === null || typeof held !== "object" || Array.isArray(held)) return held;
-  const entries = Object.entries(held);
-  if (!entries.every(([name]) => name[0] === "t")) throw new Damaged("a key that is no text");
-  return new Map(entries.map(([name, value]) => [name.slice(1), value]));
+  return new Map(Object.entries(held).map(([name, value]) => [name.slice(1), value]));
 }
 
 /**
@@ -49,9 +52,8 @@ function revive(key, held) {
  * JSON.parse rounds integers, so every number is handed to it as a text, and texts are marked to be told from them.
  */
 function readJson(text) {
-  const mark = (token) => (token[0] === '"' ? `"t${token.slice(1)}` : `"n${token}"`);
   try {
-    return JSON.parse(text.replace(TOKEN, mark), revive);
+    return JSON.parse(text.replace(TOKEN, marked), revive);
   } catch (error) {
     if (error instanceof Damaged || error instanceof SyntaxError || error instanceof RangeError) {
       throw new Damaged("no JSON");

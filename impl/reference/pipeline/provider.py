@@ -224,11 +224,12 @@ class DataProviderBase(ABC):
             self._full.add(split)
             return None
         self._full.discard(split)
-        self._last_ms[split] = max(now_ms, self._last_ms[split])
-        return self.produce_one_file(split, self._next_seq[split])
+        return self.produce_one_file(split, self._next_seq[split], max(now_ms, self._last_ms[split]))
 
-    def produce_one_file(self, split: str, seq: int) -> Path:
+    def produce_one_file(self, split: str, seq: int, produced_at: int | None = None) -> Path:
         """Sample batches_per_file batches, write them under a temporary name and rename; return the path.
+
+        The name has the time `produced_at`, or else the latest that was used.
 
         COUNTER_OVERFLOW where seq or the time has no 64 bits; CONFIG_INVALID where the split's folder is gone;
         SCHEMA_MISMATCH where a batch is not what batch_schema says. Where the disk refuses, the temporary file is
@@ -236,7 +237,7 @@ class DataProviderBase(ABC):
         """
         if seq >= MODULUS:
             raise Refusal("COUNTER_OVERFLOW", f"{split} has used the last seq")
-        produced_at = self._last_ms[split]
+        produced_at = self._last_ms[split] if produced_at is None else produced_at
         # No time may come before that of a visible file (ruling QA06), which may be too long for any name.
         if produced_at >= MODULUS:
             raise Refusal("COUNTER_OVERFLOW", f"{split} has a file of a time that no clock reaches")
@@ -250,8 +251,9 @@ class DataProviderBase(ABC):
         temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
         final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
         self._publish(temporary, final, content)
-        # The file is visible now: this seq is used, even if the disk reports an error next.
+        # The file is visible now: this seq and time are used, even if the disk reports an error next.
         self._next_seq[split] = seq + 1
+        self._last_ms[split] = produced_at
         self.produced += 1
         disk.sync_folder(folder)
         log.info("produced %s/%s, %d bytes", split, final.name, len(content))
