@@ -112,7 +112,8 @@ def opened(file: Path, limits: FileLimits) -> Iterator[SqliteFile]:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value_bytes)
-            connection.create_collation("LETTERS", lambda one, other: (one > other) - (one < other))
+            # A function, no collation: the schema of a file cannot use it (trusted_schema).
+            connection.create_function("utf8", 1, lambda value: value.encode() if isinstance(value, str) else value)
             until = monotonic() + limits.seconds
             connection.set_progress_handler(lambda: monotonic() > until, STEPS)
             yield SqliteFile(connection, limits)
@@ -171,10 +172,10 @@ def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, stric
     info = [row for row in connection.execute(f"PRAGMA main.table_xinfo({quote(name)})") if row[6] != 1]
     fields = [Field(row[1], _class(row[2], bool(strict)), quote(row[1]), row[2]) for row in info]
     primary = [column for _, column in sorted((row[5], row[1]) for row in info if row[5])]
-    # BINARY compares texts by the bytes of the file's encoding; letters in their order are ordered as UTF-8 is.
+    # BINARY compares texts by the bytes that the file has. Where these are not UTF-8, a text is ordered as bytes that are.
     (encoding,) = connection.execute("PRAGMA main.encoding").fetchone()
-    collation = "BINARY" if encoding == "UTF-8" else "LETTERS"
-    order = [f"{quote(column)} COLLATE {collation}" for column in primary]
+    by = "{0} COLLATE BINARY" if encoding == "UTF-8" else "typeof({0}) = 'blob', utf8({0})"
+    order = [by.format(quote(column)) for column in primary]
     if not without_rowid:
         free = [alias for alias in ("rowid", "_rowid_", "oid") if alias not in {row[1].lower() for row in info}]
         if not free:
