@@ -172,7 +172,7 @@ def _schema(connection: sqlite3.Connection, name: str, without_rowid: int, stric
     info = [row for row in connection.execute(f"PRAGMA main.table_xinfo({quote(name)})") if row[6] != 1]
     fields = [Field(row[1], _class(row[2], bool(strict)), quote(row[1]), row[2]) for row in info]
     primary = [column for _, column in sorted((row[5], row[1]) for row in info if row[5])]
-    # BINARY compares texts by the bytes that the file has. Where these are not UTF-8, a text is ordered as bytes that are.
+    # BINARY compares texts by the bytes that the file has; where these are not UTF-8, they are made UTF-8 first.
     (encoding,) = connection.execute("PRAGMA main.encoding").fetchone()
     by = "{0} COLLATE BINARY" if encoding == "UTF-8" else "typeof({0}) = 'blob', utf8({0})"
     order = [by.format(quote(column)) for column in primary]
