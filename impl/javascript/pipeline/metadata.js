@@ -61,7 +61,7 @@ function childrenOf(item) {
 
 /** Levels of things below the whole, and values in it, keys among them, at most (ruling QA21). */
 const MOST_LEVELS = 64;
-const MOST_VALUES = 2 ** 21;
+export const MOST_VALUES = 2 ** 21;
 
 /** The levels below a container and the values that it is, each as often as it occurs. */
 function measuresOf(item, children, settled) {

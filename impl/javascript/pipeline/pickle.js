@@ -1,7 +1,7 @@
 /** The closed list of pickle opcodes that plain values need, of protocol 0 to 5; written is protocol 2. */
 import { isUtf8 } from "node:buffer";
 import { Pairs } from "../cbor.js";
-import { Dict, isPlain } from "./metadata.js";
+import { Dict, MOST_VALUES, isPlain } from "./metadata.js";
 import { Damaged } from "./types.js";
 
 const LAST_PROTOCOL = 5;
@@ -229,11 +229,14 @@ const OPCODES = {
 };
 
 /** The value of a pickle, which may contain what `known` represents; raises Damaged for anything else. */
-export function readKnown(bytes, known) {
+export function readKnown(bytes, known, mostOpcodes) {
   const reading = new Reading(bytes, known);
+  let left = mostOpcodes;
   for (let opcode = reading.byte(); opcode !== 0x2e; opcode = reading.byte()) {
     const step = OPCODES[String.fromCharCode(opcode)];
     if (step === undefined) throw new Damaged(`opcode ${opcode} makes no plain value`);
+    left -= 1;
+    if (left === 0) throw new Damaged(`more than ${mostOpcodes} opcodes`);
     step(reading);
   }
   const [root] = reading.stack;
@@ -244,7 +247,7 @@ export function readKnown(bytes, known) {
 
 /** The plain value that a pickle holds; raises Damaged for anything else. */
 export function readPickle(bytes) {
-  const root = readKnown(bytes, NOTHING_KNOWN);
+  const root = readKnown(bytes, NOTHING_KNOWN, 4 * MOST_VALUES);
   if (!isPlain(root)) throw new Damaged("no plain value");
   return root;
 }

@@ -7,6 +7,7 @@ import { Damaged, Foreign } from "./types.js";
 const PREFIX = "archive/";
 const PICKLE = "data.pkl";
 const STORAGES = "data/";
+const MOST_OPCODES = 2 ** 20;
 // What torch wrote before version 1.6 begins so: no archive, but several pickles one after the other.
 const OLD_FORM = Buffer.from("80028a0a6cfc9c46f9206aa850192e", "hex");
 
@@ -101,7 +102,7 @@ export function readSaved(members) {
   const start = prefix + STORAGES;
   const stored = members.filter(({ name }) => name.startsWith(start));
   const storages = new Map(stored.map(({ name, content }) => [name.slice(start.length), content]));
-  return { saved: readKnown(found[0].content, KNOWN), storages };
+  return { saved: readKnown(found[0].content, KNOWN, MOST_OPCODES), storages };
 }
 
 function isContiguous({ shape, strides }) {

@@ -163,7 +163,6 @@ class DatasetConsumer:
         reader = self._reader(split)
         for _ in attempts(self._clock, _limit(timeout)):
             with reader.lock:
-                reader.source.tidy()
                 rows = reader.look(self._batch_size)
                 if rows is not None:
                     batch = deliver(rows)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from impl.reference.checkpoint import disk
-from impl.reference.pipeline.pickles import NotPlain, read_pickle
+from impl.reference.pipeline.pickles import NotPlain, as_key, read_pickle
 from impl.reference.pipeline.refusal import Refusal
 from impl.reference.pipeline.tensors import WIDTHS
 
@@ -87,11 +87,11 @@ def require_plain(value: object) -> None:
 
 
 def without_tuples(value: object, depth: int = 0) -> object:
-    """Return a value with lists for tuples, as it comes back from meta.pkl; META_INVALID for one too deep."""
+    """Return a value with lists for tuples and one NaN for a key, as it comes back from meta.pkl; META_INVALID for one too deep."""
     if depth > MAX_DEPTH:
         raise invalid(f"the metadata holds more than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        return {key: without_tuples(item, depth + 1) for key, item in value.items()}
+        return {as_key(key): without_tuples(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [without_tuples(item, depth + 1) for item in value]
     return value

@@ -6,12 +6,15 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isnan
 from types import MappingProxyType
 from typing import Any, Final
 
 LAST_PROTOCOL: Final = 5
 _INTEGER: Final = re.compile(r"-?[0-9]{1,4000}")
 _FLOAT: Final = re.compile(r"-?(?:inf|nan|[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)")
+# No NaN equals another, but a dict finds the same object again.
+_NAN: Final = float("nan")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))", re.DOTALL)
 
 
@@ -37,6 +40,11 @@ class Known:
 
 
 Lookup = Callable[[str, str], Known]
+
+
+def as_key(value: object) -> object:
+    """Return the key of a dict that a value is: all NaN are one key (ruling QA18)."""
+    return _NAN if isinstance(value, float) and isnan(value) else value
 
 
 def no_name(module: str, name: str) -> Known:
@@ -149,14 +157,17 @@ class _Reading:
 
     def put(self, items: list[Any]) -> None:
         target = self.top()
-        if type(target) is not dict or len(items) % 2:
+        if type(target) is not dict:
             raise NotPlain("it sets items of what is no dict")
-        target.update(zip(items[::2], items[1::2], strict=True))
+        target |= self.dict_of(items)
 
     def dict_of(self, items: list[Any]) -> dict[Any, Any]:
         if len(items) % 2:
             raise NotPlain("it has a key without a value")
-        return dict(zip(items[::2], items[1::2], strict=True))
+        keys = [as_key(key) for key in items[::2]]
+        if not all(key is None or isinstance(key, str | int | float) for key in keys):
+            raise NotPlain("it has a key that is no scalar")
+        return dict(zip(keys, items[1::2], strict=True))
 
     def protocol(self) -> None:
         if self.at != 1 or self.number(1) > LAST_PROTOCOL:

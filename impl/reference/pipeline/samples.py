@@ -178,6 +178,7 @@ class SplitReader:
 
     def look(self, batch_size: int) -> list[Rows] | None:
         """Return the next batch, or None if no file exists yet; `advance` goes on to the one after it."""
+        self.source.tidy()
         if self._file is None:
             self._file = self.source.take()
             self._batch = self._row = 0
@@ -198,6 +199,7 @@ class SplitReader:
     def ready(self) -> bool:
         """Tell whether the next look will find a batch."""
         with self.lock:
+            self.source.tidy()
             return self._file is not None or self.source.ready()
 
     def reset(self) -> None:

@@ -158,7 +158,6 @@ class QueueSource:
         self._warnings = warnings
         self._cached: dict[str, LoadedFile] = {}
         self._undeleted: set[str] = set()
-        self._unmoved: set[str] = set()
 
     def ready(self) -> bool:
         """Tell whether there is a readable file."""
@@ -217,9 +216,8 @@ class QueueSource:
         # A name that is gone may come back as another file.
         names = {name.text for name in visible}
         self._undeleted &= names
-        self._unmoved &= names
         self._cached = {name: file for name, file in self._cached.items() if name in names}
-        return [name for name in visible if name.text not in self._undeleted | self._unmoved]
+        return [name for name in visible if name.text not in self._undeleted]
 
     def _keep(self, name: BatchName, waiting: Sequence[BatchName]) -> bool:
         self._make_room(waiting)
@@ -286,8 +284,8 @@ class QueueSource:
         try:
             moved = self._folder.quarantine(name.text)
         except OSError as error:
-            self._unmoved.add(name.text)
-            self._warnings.say("QUARANTINE_FAILED", f"{name.text} is no batch file and cannot be moved: {error}")
+            said = f"{name.text} is no batch file, cannot be moved and is tried again: {error}"
+            self._warnings.say("QUARANTINE_FAILED", said)
             return
         self.counters.files_quarantined += 1
         log.warning("quarantined %s as %s: %s", name.text, moved, reason)

@@ -146,12 +146,11 @@ def _storage_of(told: object) -> Storage:
     return Storage(key, None if kind is _UNTYPED else kind.name, count)
 
 
-def _rebuilt(given: tuple[Any, ...], told: object) -> Placed:
-    storage, offset, shape, strides = given
+def _rebuilt(given: tuple[Any, ...], dtype: object) -> Placed:
+    storage, offset, shape, strides = given[:4]
     if not isinstance(storage, Storage) or not _is_count(offset):
         raise NotPlain("it describes no tensor")
-    dtype = storage.dtype if told is None else told.name if isinstance(told, Known) else None
-    if dtype is None or dtype not in _KNOWN:
+    if not isinstance(dtype, str) or dtype not in _KNOWN:
         raise NotPlain("it describes a tensor without a dtype")
     sizes = tuple(_sizes(shape))
     if len(sizes) != len(_sizes(strides)):
@@ -178,8 +177,8 @@ _NAMES: Final[Mapping[tuple[str, str], Known]] = MappingProxyType(
         ("collections", "OrderedDict"): Known("dict", _empty),
         ("torch", "Size"): Known("list", _sizes),
         ("torch.storage", "UntypedStorage"): _UNTYPED,
-        ("torch._utils", "_rebuild_tensor_v2"): Known("tensor", lambda *given: _rebuilt(given[:4], None)),
-        ("torch._utils", "_rebuild_tensor_v3"): Known("tensor", lambda *given: _rebuilt(given[:4], given[6])),
+        ("torch._utils", "_rebuild_tensor_v2"): Known("tensor", lambda *given: _rebuilt(given, getattr(given[0], "dtype", None))),
+        ("torch._utils", "_rebuild_tensor_v3"): Known("tensor", lambda *given: _rebuilt(given, getattr(given[6], "name", None))),
     }
 )
 
