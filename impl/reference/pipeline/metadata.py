@@ -87,7 +87,7 @@ def require_plain(value: object) -> None:
 
 
 def without_tuples(value: object, depth: int = 0) -> object:
-    """Return a value with lists for tuples and one NaN for a key, as it comes back from meta.pkl; META_INVALID for one too deep."""
+    """Return a value as it comes back from meta.pkl, with lists for tuples; META_INVALID for one too deep."""
     if depth > MAX_DEPTH:
         raise invalid(f"the metadata holds more than {MAX_DEPTH} levels")
     if isinstance(value, dict):

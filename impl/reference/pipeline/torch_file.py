@@ -158,6 +158,14 @@ def _rebuilt(given: tuple[Any, ...], dtype: object) -> Placed:
     return Placed(storage, offset, sizes, tuple(strides), dtype)
 
 
+def _rebuilt_of_storage(*given: Any) -> Placed:
+    return _rebuilt(given, getattr(given[0], "dtype", None))
+
+
+def _rebuilt_of_dtype(*given: Any) -> Placed:
+    return _rebuilt(given, getattr(given[6], "name", None))
+
+
 def _sizes(sizes: object) -> list[int]:
     if not isinstance(sizes, list) or not all(map(_is_count, sizes)):
         raise NotPlain("it describes no shape")
@@ -177,8 +185,8 @@ _NAMES: Final[Mapping[tuple[str, str], Known]] = MappingProxyType(
         ("collections", "OrderedDict"): Known("dict", _empty),
         ("torch", "Size"): Known("list", _sizes),
         ("torch.storage", "UntypedStorage"): _UNTYPED,
-        ("torch._utils", "_rebuild_tensor_v2"): Known("tensor", lambda *given: _rebuilt(given, getattr(given[0], "dtype", None))),
-        ("torch._utils", "_rebuild_tensor_v3"): Known("tensor", lambda *given: _rebuilt(given, getattr(given[6], "name", None))),
+        ("torch._utils", "_rebuild_tensor_v2"): Known("tensor", _rebuilt_of_storage),
+        ("torch._utils", "_rebuild_tensor_v3"): Known("tensor", _rebuilt_of_dtype),
     }
 )
 
