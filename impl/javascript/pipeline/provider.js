@@ -171,7 +171,9 @@ export class Provider {
     if (time >= SEQ_LIMIT) throw new Refusal("COUNTER_OVERFLOW");
     this.#requireFolder(folder.path);
     const name = visibleFileName(time, seq, this.config.batches_per_file, codec);
+    if (kindAt(folder.at(name)) === "directory") throw new Refusal("CONFIG_INVALID");
     const temporary = folder.at(temporaryFileName(time, seq, codec));
+    removeTree(temporary);
     try {
       publish(folder.at(name), temporary, this.#fileOf(split, seq, time));
     } catch (error) {

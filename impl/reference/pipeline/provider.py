@@ -231,7 +231,8 @@ class DataProviderBase(ABC):
 
         The name has the time `produced_at`, or else the latest that was used.
 
-        COUNTER_OVERFLOW where seq or the time has no 64 bits; CONFIG_INVALID where the split's folder is gone;
+        COUNTER_OVERFLOW where seq or the time has no 64 bits; CONFIG_INVALID where the split's folder is gone or a folder
+        has the name of the file;
         SCHEMA_MISMATCH where a batch is not what batch_schema says. Where the disk refuses, the temporary file is
         removed, and the same seq is tried the next time.
         """
@@ -250,6 +251,8 @@ class DataProviderBase(ABC):
         content = self._codec.encode(BatchFile(metadata, self._sample(split, rng)))
         temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
         final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
+        if disk.is_folder(final):
+            raise Refusal("CONFIG_INVALID", f"{final} is a folder, and in the way of the next file")
         self._publish(temporary, final, content)
         # The file is visible now: this seq and time are used, even if the disk reports an error next.
         self._next_seq[split] = seq + 1
@@ -354,6 +357,7 @@ class DataProviderBase(ABC):
 
     def _publish(self, temporary: Path, final: Path, content: bytes) -> None:
         try:
+            disk.remove_leftover(temporary)
             with disk.new_file(temporary) as file:
                 disk.write(file, content)
                 disk.sync(file)
