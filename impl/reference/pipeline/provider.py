@@ -231,10 +231,9 @@ class DataProviderBase(ABC):
 
         The name has the time `produced_at`, or else the latest that was used.
 
-        COUNTER_OVERFLOW where seq or the time has no 64 bits; CONFIG_INVALID where the split's folder is gone or a folder
-        has the name of the file;
-        SCHEMA_MISMATCH where a batch is not what batch_schema says. Where the disk refuses, the temporary file is
-        removed, and the same seq is tried the next time.
+        COUNTER_OVERFLOW where seq or the time has no 64 bits; CONFIG_INVALID where the split's folder is gone or a
+        folder has the name of the file; SCHEMA_MISMATCH where a batch is not what batch_schema says. Where the disk
+        refuses, the temporary file is removed, and the same seq is tried the next time.
         """
         if seq >= MODULUS:
             raise Refusal("COUNTER_OVERFLOW", f"{split} has used the last seq")
