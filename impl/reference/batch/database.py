@@ -246,7 +246,7 @@ def stored_column(column: Column, column_id: int) -> StoredColumn:
         semantic_type=column.semantic_type,
         values=elements(column.values),
         is_null=elements(column.is_null),
-        mean=column.mean or 0.0,
+        mean=0.0 if column.mean is None else column.mean,
         deviation=column.deviation or 0.0,
         cat_emb_start=column.cat_emb_start or 0,
     )

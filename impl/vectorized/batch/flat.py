@@ -168,7 +168,7 @@ def _cells(tables: tuple[Table, ...], first_rows: Indices, first_columns: Indice
         codes,
         base - first_rows[owners],
         stamp_base - first_rows[owners],
-        np.array([column.mean or 0.0 for column in columns]),
+        np.array([_mean(column) for column in columns]),
         np.array([column.deviation or 0.0 for column in columns]),
         words,
         nulls,
@@ -181,9 +181,14 @@ def _base(sizes: Indices, kept: Flags) -> Indices:
     return np.cumsum(held) - held
 
 
+def _mean(column: Column) -> float:
+    # A mean of -0.0 counts as false, but x - -0.0 is not x - 0.0 where x is -0.0.
+    return 0.0 if column.mean is None else column.mean
+
+
 def _words(column: Column) -> Words:
     if column.semantic_type == "numerical":
-        numbers: Singles = scores(column.values, column.mean or 0.0, column.deviation or 0.0)
+        numbers: Singles = scores(column.values, _mean(column), column.deviation or 0.0)
         return numbers.view(np.uint32)
     if column.semantic_type == "categorical":
         return column.values + np.uint32(column.cat_emb_start or 0)
