@@ -43,7 +43,7 @@ Lookup = Callable[[str, str], Known]
 
 
 def as_key(value: object) -> object:
-    """Return the key of a dict that a value is: all NaN are one key (ruling QA18)."""
+    """Return a value as the key of a dict; every NaN becomes the same key (ruling QA18)."""
     return _NAN if isinstance(value, float) and isnan(value) else value
 
 

@@ -245,13 +245,13 @@ class DataProviderBase(ABC):
         if not folder.is_dir():
             raise Refusal("CONFIG_INVALID", f"{folder} is no folder any more")
         num_batches = self.config.batches_per_file
+        final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
+        if disk.is_folder(final):
+            raise Refusal("CONFIG_INVALID", f"{final} is a folder, and in the way of the next file")
         metadata = Metadata(self.config.batch_size, num_batches, seq, split, produced_at, self._schema)
         rng = FileRandom(file_seed(self.config.seed, split, seq))
         content = self._codec.encode(BatchFile(metadata, self._sample(split, rng)))
         temporary = folder / temporary_name(produced_at, seq, self._codec.ending)
-        final = folder / final_name(produced_at, seq, num_batches, self._codec.ending)
-        if disk.is_folder(final):
-            raise Refusal("CONFIG_INVALID", f"{final} is a folder, and in the way of the next file")
         self._publish(temporary, final, content)
         # The file is visible now: this seq and time are used, even if the disk reports an error next.
         self._next_seq[split] = seq + 1
