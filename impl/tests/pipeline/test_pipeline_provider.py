@@ -258,6 +258,18 @@ def test_a_time_that_no_clock_reaches_leaves_no_later_one(tmp_path: Path, time: 
     assert provider.turn("val", 1) is not None
 
 
+def test_a_turn_that_a_folder_refuses_samples_nothing(tmp_path: Path) -> None:
+    provider = Rows(tmp_path, 3, batches_per_file=2, codec="npz")
+    provider.open()
+    in_the_way = tmp_path / "queue/train/5-000000-2.npz"
+    in_the_way.mkdir()
+    with pytest.raises(Refusal) as caught:
+        provider.turn("train", 5)
+    assert (caught.value.code, provider.asked) == ("CONFIG_INVALID", [])
+    in_the_way.rmdir()
+    assert provider.turn("train", 5) == in_the_way
+
+
 def test_no_sleep_is_longer_than_a_clock_can(tmp_path: Path) -> None:
     slept: list[float] = []
     provider = Rows(tmp_path, 2, batches_per_file=1, max_backlog_files=1, sleep_seconds=1e300, sleep=slept.append)
