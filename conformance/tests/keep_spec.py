@@ -168,6 +168,8 @@ def keep(inputs):
         return refused("Keep")
     there = sorted(os.listdir(os.path.dirname(path))) if os.path.isdir(os.path.dirname(path)) else []
     near = [name for name in there if name.startswith(os.path.basename(path)) and name != os.path.basename(path)]
+    if "decodes" in sins and not all(name.isprintable() for name in there):
+        return refused("Keep")
     if "guesses" in sins and near:
         return refused("Keep")
     for name in near if "sweeps" in sins else []:

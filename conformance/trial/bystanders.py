@@ -31,6 +31,7 @@ from conformance.trial.path_content import (
     shown_content,
 )
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
+from conformance.vectors.conversation.difference import readable_name
 from conformance.vectors.conversation.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.files.temp_roots import fault_of
 from conformance.vectors.leaf import is_root
@@ -40,6 +41,7 @@ _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, 
 _PLACED: Final = 180  # bystanders in one root
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
+_NO_UTF_8: Final = os.fsdecode(b"\xff")
 _TIMES: Final = re.compile(r"(\[[^]]*\])\{([0-9]+)\}")
 _TWIN, _HARD = ".twin", ".hard"  # endings of the names of links to a file
 Paths = Mapping[str, frozenset[str]]  # of every root: what an operator's own cases have in it at some time
@@ -54,7 +56,7 @@ def near_misses(path: str) -> tuple[str, ...]:
     ending = ending if dot else ""
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
-    names += [name.swapcase(), name.translate(OTHER_DIGITS), f"x{name}", f"{name} "]
+    names += [name.swapcase(), name.translate(OTHER_DIGITS), f"x{name}", f"{name} ", f"{name}{_NO_UTF_8}"]
     names += [f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
     # Leftovers of almost the same name belong to somebody else.
     short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
@@ -162,7 +164,7 @@ class PlacedBystanders:
 
     def without_bystanders(self, root: str, tree: Mapping[str, Any], alone: Mapping[str, Any]) -> dict[str, Any]:
         """A tree without bystanders and without the folders that were made for them alone."""
-        own = {path for at, path in self.known if at == root}
+        own = {readable_name(path) for at, path in self.known if at == root}
         made = {path for at, path in self.folders if at == root and path not in alone}
         return {
             path: entry

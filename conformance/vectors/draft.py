@@ -42,7 +42,7 @@ from conformance.vectors.case import Pin
 from conformance.vectors.compact import MARK, expanded, recipe
 from conformance.vectors.leaf import UnknownPath, reference, type_at
 
-ROOT_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+ROOT_NAME: Final = re.compile(r"[a-z0-9]+([-/][a-z0-9]+)*\Z")  # a/b is a folder in the root a
 _PACK: Final[Mapping[str, str]] = {"float16": ">e", "float32": ">f", "float64": ">d"}
 
 
@@ -106,7 +106,7 @@ def _root(value: Any) -> dict[str, str]:
     """The name of a root, as `name` or {root: name}."""
     name = value["root"] if isinstance(value, dict) and value.keys() == {"root"} else value
     if not isinstance(name, str) or not ROOT_NAME.match(name):
-        raise IllTyped("the name of a root, lower-case words joined by -", value)
+        raise IllTyped("the name of a root, lower-case words joined by - or /", value)
     return {"root": name}
 
 

@@ -292,6 +292,16 @@ def test_many_suspects_are_asked_where_no_frozen_case_fails(kind: Kind) -> None:
     assert diagnose([broken], known, rows, asked) == single(("x3",), "errs", ("N3",), ("NA3",))
 
 
+def test_many_suspects_are_not_asked_where_behaviour_alone_fails() -> None:
+    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
+    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
+    asked = Asked()
+    why = "25 known mistakes are not ruled out; only more checks tell them apart"
+    strange = result("strange", Verdict.FAIL, kind=Kind.BEHAVIOUR)
+    assert diagnose([strange], known, rows, asked) == Diagnosis(explained=False, sentence=why)
+    assert asked.log == []
+
+
 @pytest.mark.parametrize("kinds", [{"fuzz": frozenset({"O"})}, {"laws": frozenset({"law:O#law"})}])
 def test_a_mutant_that_no_case_kills_can_explain_what_no_case_shows(kinds: Any) -> None:
     broken = [result(slug, Verdict.FAIL, kind=Kind.LAW) for slug in ("one", "two")]

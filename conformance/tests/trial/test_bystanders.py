@@ -150,8 +150,9 @@ def test_a_bystander_that_keeps_its_size_and_its_times_is_seen_to_change(tmp_pat
     assert path_content.content_at(str(file)) != before
 
 
-def test_an_answer_that_hangs_on_a_bystander_fails() -> None:
-    found = crowded("guesses")
+@pytest.mark.parametrize("sin", ["guesses", "decodes"])
+def test_an_answer_that_hangs_on_a_bystander_fails(sin: str) -> None:
+    found = crowded(sin)
     assert found.verdict is Verdict.FAIL
     assert "another answer" in found.message
 
@@ -183,6 +184,7 @@ def test_a_contract_may_say_what_its_operator_clears_away() -> None:
         ("train_batches_0.npz", "train_batches2.npz"),
         ("wal/00.rec", "wal/\u0660\u0660.rec"),
         ("COMMITTED", "committed"),
+        ("COMMITTED", os.fsdecode(b"COMMITTED\xff")),
         ("a.db", "a.db~"),
     ],
 )

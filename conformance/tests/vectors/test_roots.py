@@ -205,6 +205,16 @@ def test_a_root_lies_alone_in_its_folder_and_what_is_left_beside_it_is_seen(fold
     assert not root.parent.exists()
 
 
+def test_a_root_in_a_root_is_made_once_so_that_a_step_can_take_it_away(folder: Path) -> None:
+    with Roots() as roots:
+        inner = roots.path("a/gone")
+        inner.rmdir()
+        assert roots.path("a/gone") == inner
+        assert not inner.exists()
+        (roots.path("a") / "file").touch()
+        assert roots.path("a/file").is_file()
+
+
 def test_conversations_of_the_same_places_have_the_same_paths_and_nothing_in_them(folder: Path) -> None:
     places: dict[str, Path] = {}
     with Roots(places) as one:

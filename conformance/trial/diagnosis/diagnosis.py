@@ -16,7 +16,7 @@ from conformance.vectors.leaf import is_placeholder
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
 MOST_UNLISTED: Final = 24  # mutants that the matrix does not have; more of them would take minutes to ask
-MOST_FOR_ONE: Final = 24  # suspects that one failing case has; each of them takes half a second to ask
+MOST_FOR_ONE: Final = 24  # suspects that one failing case has, or none; each of them takes half a second to ask
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
 _TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be given one by one
 
@@ -47,8 +47,9 @@ def diagnose(
     The `believed` cases of the committed matrix (all if None) say which mutants are suspects. A mutant that is not in
     the matrix is a suspect too, unless there are many. Each of them is asked the failing checks, the passing ones that
     are not believed, counterexamples, calls near what failed, and new calls; one other answer clears it. A crash or
-    timeout is never a mutant's doing. If one frozen case is all that fails and the matrix has many mutants that it
-    kills, they are not asked. A mistake that no mutant makes is not explained: there is no nearest one.
+    timeout is never a mutant's doing. Where one frozen case fails, or behaviour alone, which no mutant is asked,
+    many suspects are not asked: it would take minutes. A mistake that no mutant makes is not explained: there is no
+    nearest one.
     """
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     if not failed and all(result.verdict is not Verdict.ERROR for result in results):
@@ -57,14 +58,16 @@ def diagnose(
         return NOT_EXPLAINED  # a lost backend
     held = frozenset(matrix.cases if believed is None else {*matrix.cases} & {*believed})
     listed, single = list(_suspects(results, mutants, matrix, held)), len(_evidence(failed)) == 1
-    many = single and len(listed) > MOST_FOR_ONE and any(result.check.id in held for result in failed)
+    by_a_case = any(result.check.id in held for result in failed)
+    by_behaviour = all(result.check.kind is Kind.BEHAVIOUR for result in failed)
+    many = len(listed) > MOST_FOR_ONE and ((single and by_a_case) or by_behaviour)
     alike = [] if many else [mutant for mutant in listed if _agrees(mutant, results, matrix, interview, held)]
     others = unlisted(mutants, matrix)
     if len(others) <= MOST_UNLISTED:
         alike += [mutant for mutant in others if _agrees(mutant, results, matrix, interview, frozenset())]
     if many and not alike:
-        why = f"{len(listed)} known mistakes fail this case as well; only more failing cases tell them apart"
-        return replace(NOT_EXPLAINED, sentence=why)
+        why = "fail this case as well; only more failing cases" if by_a_case else "are not ruled out; only more checks"
+        return replace(NOT_EXPLAINED, sentence=f"{len(listed)} known mistakes {why} tell them apart")
     if not alike:
         return NOT_EXPLAINED
     return _diagnosis(alike, matrix, single)

@@ -240,7 +240,7 @@ def _entries(top: Path, decode: Mapping[str, str], roots: Roots) -> Iterator[tup
     if found[0][1] == _DIR:
         for folder, below, files in os.walk(whole, onerror=_raise):
             for name in (*below, *files):
-                path = _readable(f"{folder}/{name}"[len(whole) + 1 :])
+                path = readable_name(f"{folder}/{name}"[len(whole) + 1 :])
                 found.append((path, _entry(f"{folder}/{name}", path, decode, roots)))
     return iter(sorted(found, key=lambda pair: pair[0]))
 
@@ -258,7 +258,7 @@ def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any
     if stat.S_ISDIR(status.st_mode):
         return _DIR
     if stat.S_ISLNK(status.st_mode):
-        return {"link": roots.masked(_readable(os.readlink(file)))}
+        return {"link": roots.masked(readable_name(os.readlink(file)))}
     if not stat.S_ISREG(status.st_mode):
         return _SPECIAL
     if status.st_size > LONGEST_FILE:
@@ -276,6 +276,6 @@ def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any
         return {"undecodable": codec}
 
 
-def _readable(name: str) -> str:
+def readable_name(name: str) -> str:
     """A file name as text: bytes that are not UTF-8 become \\xNN."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -322,10 +322,14 @@ class _Reader(pickle.Unpickler):
         raise NotSaved(f"the pickle names {module_name}.{global_name}")
 
     def persistent_load(self, pid: Any, /) -> tuple[str, bytes]:
-        kind, dtype, key, _, _ = pid
+        kind, dtype, key, _, count = pid
         if kind != "storage":
             raise NotSaved("the pickle refers to no storage")
-        return dtype.name, self._storages[key]
+        stored = self._storages[key]
+        # What has no dtype is counted in bytes. torch reads no more than that of the storage.
+        if count * (np.dtype(dtype.name).itemsize if dtype.name else 1) != len(stored):
+            raise NotSaved(f"the storage {key} has {len(stored)} bytes and another count")
+        return dtype.name, stored
 
 
 def _rebuilt(storage: Any, offset: int, shape: Any, strides: Any, _grad: Any, _hooks: Any, told: Any = None) -> Any:

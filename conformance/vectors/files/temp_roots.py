@@ -8,6 +8,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
@@ -126,7 +127,8 @@ class Roots:
             around, _, inner = name.rpartition("/")
             if around:
                 path = self.path(around) / inner
-                path.mkdir(exist_ok=True)  # a step may have put a file there
+                with suppress(OSError):  # a step may have put something there
+                    path.mkdir()
                 self._paths[name] = path
             else:
                 if name in self._places:
@@ -158,7 +160,7 @@ class Roots:
     def unmasked(self, value: Any) -> Any:
         """A wire value where a placeholder at the start of a text, of a root that contains others, becomes its path.
 
-        Frozen cases have no such root, so their texts do not change.
+        Frozen texts have no such placeholder, so they do not change.
         """
         around = {name.rpartition("/")[0] for name in self._paths} - {""}
         paths = {self.placeholder(name): str(self.path(name)) for name in around}

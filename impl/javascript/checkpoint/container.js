@@ -1,10 +1,9 @@
 /** The parts of a container on disk: its components, their contents, the layout of files and the roots over them. */
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { decodeCursors } from "../data/cursors.js";
 import { compareBytewise, sha256OfCbor } from "../digest.js";
 import { ContractFailure } from "../errors.js";
-import { judgeLink } from "./durable.js";
+import { judgeLink, pathIn, shownName } from "./durable.js";
 import { headerRoots, manifestDigests } from "./manifest.js";
 import { IS_OF_TYPE, fieldOf, isSame, readCanonical } from "./subject.js";
 
@@ -149,13 +148,13 @@ export function listTree(root, mostEntries) {
   let count = 0;
   while (pending.length > 0) {
     const prefix = pending.pop();
-    for (const entry of readdirSync(join(root, prefix), { withFileTypes: true })) {
+    for (const entry of readdirSync(pathIn(root, prefix), { withFileTypes: true, encoding: "latin1" })) {
       count += 1;
       if (count > mostEntries) return undefined;
       const path = `${prefix}${entry.name}`;
-      if (entry.isFile()) files.add(path);
+      if (entry.isFile()) files.add(shownName(path));
       else if (entry.isDirectory()) pending.push(`${path}/`);
-      else others.add(path);
+      else others.add(shownName(path));
     }
   }
   return { files, others };

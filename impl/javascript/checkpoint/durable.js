@@ -20,7 +20,7 @@ import {
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { LINK } from "./container.js";
 import { fieldOf, isNamedMap, isSame } from "./subject.js";
 
@@ -32,6 +32,7 @@ const BLOCK = 512;
 const PAGE = 4096;
 const SAMPLES = 64;
 const HOLE = Buffer.alloc(PAGE);
+const SLASH = Buffer.from("/");
 
 /** The kind of what is at a path, without following a link: file, directory, other; undefined for nothing. */
 export function kindAt(path) {
@@ -39,6 +40,21 @@ export function kindAt(path) {
   if (found === undefined) return undefined;
   if (found.isFile()) return "file";
   return found.isDirectory() ? "directory" : "other";
+}
+
+/** The names in a folder, a letter for each byte: the name of a file need not be UTF-8. */
+export function namesIn(path) {
+  return readdirSync(path, "latin1");
+}
+
+/** The path, in bytes, of what has such a name in a folder. */
+export function pathIn(folder, name) {
+  return Buffer.concat([Buffer.from(folder), SLASH, Buffer.from(name, "latin1")]);
+}
+
+/** Such a name as a text, in which what is no UTF-8 is replaced. */
+export function shownName(name) {
+  return Buffer.from(name, "latin1").toString();
 }
 
 /** What a path can cause: a folder that may not be entered, a link that leads to itself, a name that no file can have. */
@@ -132,7 +148,7 @@ export function removeTree(path) {
   if (kindAt(path) !== "directory") {
     discard(path);
   } else {
-    for (const name of readdirSync(path)) removeTree(join(path, name));
+    for (const name of namesIn(path)) removeTree(pathIn(path, name));
     syncDirectory(path);
     rmdirSync(path);
   }

@@ -1,7 +1,6 @@
 /** Hands out the batches of every split in order (seed 001, DatasetConsumer API). */
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { kindAt } from "../checkpoint/durable.js";
+import { kindAt, namesIn, shownName } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
 import { metadataOf, readMetadataItem } from "./metadata.js";
 import { CODECS, QUEUE, SPLITS, isLegacyName, isSplit } from "./names.js";
@@ -66,7 +65,7 @@ class SplitReader {
       current_batch: BigInt(this.#batch),
       current_row: BigInt(this.#row),
     };
-    return this.#file === undefined ? stats : { ...stats, current_file: this.#file.name };
+    return this.#file === undefined ? stats : { ...stats, current_file: shownName(this.#file.name) };
   }
 }
 
@@ -75,7 +74,7 @@ const DEFAULTS = { prefer_queue: true, cache_files: 1n, high_watermark: 2n, low_
 /** Whether the queue is read: it is there, or nothing else is (rulings QA19, QA28). */
 function readsQueue(root, prefersQueue) {
   if (!prefersQueue) return false;
-  return kindAt(join(root, QUEUE)) !== undefined || !readdirSync(root).some((name) => isLegacyName(name));
+  return kindAt(join(root, QUEUE)) !== undefined || !namesIn(root).some((name) => isLegacyName(name));
 }
 
 export class Consumer {

@@ -1,7 +1,7 @@
 /** The names of splits and batch files (requirements Q02, Q03, Q25, Q49; rulings QA05, QA16). */
-import { mkdirSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { mkdirSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { kindAt } from "../checkpoint/durable.js";
+import { kindAt, namesIn } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
 import { Refusal } from "./types.js";
 
@@ -81,7 +81,7 @@ const isNoFolder = (error) => error.code === "ENOTDIR";
 
 function textsIn(path) {
   try {
-    return readdirSync(path);
+    return namesIn(path);
   } catch (error) {
     if (isGone(error) || isNoFolder(error)) return [];
     throw error;

@@ -8,6 +8,7 @@ import {
   ensureDirectory,
   isFolder,
   kindAt,
+  pathIn,
   publish,
   removeTree,
   syncDirectory,
@@ -149,7 +150,7 @@ export class Provider {
   #beginAt(split) {
     const folder = new QueueFolder(this.root, split);
     for (const name of folder.look().temporaries) {
-      removeTree(folder.at(name));
+      removeTree(pathIn(folder.path, name));
     }
     syncDirectory(folder.path);
     const { names } = folder.look();

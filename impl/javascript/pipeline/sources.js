@@ -1,7 +1,5 @@
 /** Where a consumer reads batch files from: the queue in its order, or the baseline's files round and round. */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { kindAt, readRegularFile } from "../checkpoint/durable.js";
+import { kindAt, namesIn, pathIn, readRegularFile } from "../checkpoint/durable.js";
 import { compareBytewise } from "../digest.js";
 import { isArchiveEnd, readBatchFile } from "./batch_file.js";
 import { QueueFolder, codecOf, isLegacyName } from "./names.js";
@@ -222,7 +220,7 @@ export class LegacySource {
   }
 
   #names() {
-    return readdirSync(this.root).filter((name) => isLegacyName(name, this.split)).sort(compareBytewise);
+    return namesIn(this.root).filter((name) => isLegacyName(name, this.split)).sort(compareBytewise);
   }
 
   backlog() {
@@ -242,7 +240,7 @@ export class LegacySource {
   #read(name) {
     const [oldest] = this.#recent.keys();
     if (this.#recent.size >= this.cacheFiles) this.#recent.delete(oldest);
-    const file = loadFile(join(this.root, name), name, this.schema, true);
+    const file = loadFile(pathIn(this.root, name), name, this.schema, true);
     if (file === undefined) return undefined;
     sayCodec(this, name);
     this.counts.loaded += 1n;

@@ -180,13 +180,18 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+def shown_name(name: str) -> str:
+    """Return the name of a file as a text that every wire can carry; what is no UTF-8 is replaced."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
 def subfolders(folder: Path) -> list[Path]:
     """Return all folders below a folder, the deepest first."""
     return [Path(parent) for parent, _, _ in os.walk(folder, topdown=False) if Path(parent) != folder]
 
 
 def scan(folder: Path, most_entries: int) -> Tree:
-    """List a folder without following anything; LimitExceeded beyond a number of entries."""
+    """List a folder without following anything, each name as it is shown; LimitExceeded beyond a number of entries."""
     sizes: dict[str, int] = {}
     strange: list[str] = []
     entries = 0
@@ -202,9 +207,9 @@ def scan(folder: Path, most_entries: int) -> Tree:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(path + "/")
                 elif entry.is_file(follow_symlinks=False):
-                    sizes[path] = entry.stat(follow_symlinks=False).st_size
+                    sizes[shown_name(path)] = entry.stat(follow_symlinks=False).st_size
                 else:
-                    strange.append(path)
+                    strange.append(shown_name(path))
     return Tree(sizes=sizes, strange=strange)
 
 

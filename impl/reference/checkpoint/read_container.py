@@ -29,7 +29,7 @@ from impl.reference.checkpoint.container import (
     trace_faults,
 )
 from impl.reference.checkpoint.disk import name_faults, root_faults, usable
-from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse, refuse_any, shown
+from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse, refuse_any
 from impl.reference.checkpoint.manifest import (
     PREFIX,
     Manifest,
@@ -128,7 +128,7 @@ def _scan(folder: Path) -> dict[str, int]:
     except disk.LimitExceeded:
         refuse(OPERATOR, [Fault("name", "LIMIT_EXCEEDED")])
     # Nothing is opened in a folder that holds a symbolic link, a pipe or a device.
-    refuse_any(OPERATOR, [Fault(shown(path), "BAD_PATH") for path in tree.strange])
+    refuse_any(OPERATOR, [Fault(path, "BAD_PATH") for path in tree.strange])
     return tree.sizes
 
 
@@ -161,7 +161,7 @@ def _listing_faults(listed: Sequence[Shard], sizes: dict[str, int]) -> Iterator[
         if is_shard_path(shard.path) and shard.path not in sizes:
             yield Fault(shard.path, "MISSING_SHARD")
     for path in sizes.keys() - {shard.path for shard in listed} - {HEADER_PATH, MANIFEST_PATH}:
-        yield Fault(shown(path), "EXTRA_SHARD")
+        yield Fault(path, "EXTRA_SHARD")
 
 
 @dataclass(frozen=True, slots=True)

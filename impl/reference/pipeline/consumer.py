@@ -243,7 +243,7 @@ class DatasetConsumer:
             backlog=backlog,
             above_high=backlog > self._high_watermark,
             below_low=backlog <= self._low_watermark,
-            current_file=None if position is None else position.file,
+            current_file=None if position is None else disk.shown_name(position.file),
             current_batch=0 if position is None else position.batch,
             current_row=0 if position is None else position.row,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -298,12 +299,13 @@ def say_codec(warnings: Warnings, expected: str | None, name: str) -> None:
 
 
 def legacy_names(root: Path, split: str) -> list[str]:
-    """Return the names of a split's legacy files, sorted; none if the root does not exist."""
+    """Return the names of a split's legacy files, sorted by their bytes; none if the root does not exist."""
     try:
         names = disk.names(root)
     except FileNotFoundError:
         return []
-    return sorted(name for name in names if name.startswith(f"{split}_batches_") and name.endswith(ENDINGS))
+    legacy = (name for name in names if name.startswith(f"{split}_batches_") and name.endswith(ENDINGS))
+    return sorted(legacy, key=os.fsencode)
 
 
 class LegacySource:
@@ -373,8 +375,8 @@ class LegacySource:
 
     def _following(self) -> str | None:
         """Return the name after the last one given; after the end, the first name again."""
-        names = self._names()
-        following = [name for name in names if self._last is not None and name > self._last]
+        names, last = self._names(), self._last
+        following = [name for name in names if last is not None and os.fsencode(name) > os.fsencode(last)]
         return next(iter(following or names), None)
 
     def _loaded(self, name: str) -> LoadedFile:

@@ -96,7 +96,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], tuple[str, str]]] = {
     "header-a-link": (lambda folder: replace_by_link(folder / HEADER, Path("/etc/passwd")), ("BAD_PATH", HEADER)),
     "folder-a-link": (replace_by_link_to_a_folder, ("BAD_PATH", "rng")),
     "shard-a-folder": (lambda folder: replace_by_folder(folder / SHARD), ("MISSING_SHARD", SHARD)),
-    "name-not-text": (add_a_name_that_is_no_text, ("EXTRA_SHARD", "\ufffd\ufffd\ufffd")),
+    "name-not-text": (add_a_name_that_is_no_text, ("EXTRA_SHARD", "\ufffd")),
 }
 
 

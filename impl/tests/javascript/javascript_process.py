@@ -7,7 +7,7 @@ import json
 import shutil
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
@@ -129,13 +129,12 @@ def node() -> str:
 
 
 class Backend:
-    """One process of the backend, spoken to over one wire."""
+    """One process of the backend, or of another command, spoken to over one wire."""
 
-    def __init__(self, wire: str) -> None:
+    def __init__(self, wire: str, command: Sequence[str] | None = None) -> None:
         self.wire = wire
-        self.process = subprocess.Popen(
-            [node(), str(BACKEND / "serve.js")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        command = command or [node(), str(BACKEND / "serve.js")]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.input, self.output = self.process.stdin, self.process.stdout
