@@ -56,7 +56,7 @@ def near_misses(path: str) -> tuple[str, ...]:
     ending = ending if dot else ""
     names = [f"{name}.backup", f"{name}~", f"{name}{dot}{ending}", f"{stem}2{dot}{ending}", f"0{name}", name[:-1]]
     names += [f"{head}2{dot}{ending}" for head, mark, _ in (stem.rpartition("_"), stem.rpartition("-")) if mark]
-    names += [name.swapcase(), name.translate(OTHER_DIGITS), f"x{name}", f"{name} ", f"{name}{_NO_UTF_8}"]
+    names += [name.swapcase(), name.translate(OTHER_DIGITS), f"x{name}", f"{name} "]
     names += [f".{name}.tmp", f"{name}.tmp", f"{stem}.tmp"]
     # Leftovers of almost the same name belong to somebody else.
     short = re.sub("[0-9]{2,}", lambda digits: digits[0][1:], name, count=1)
@@ -94,9 +94,9 @@ class Names:
     _free: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def near_names(self, root: str, path: str) -> Sequence[str]:
-        """The near misses of a path, and the names of a symbolic and of a hard link to it."""
+        """The near misses of a path, a name that is no UTF-8, and the names of a symbolic and of a hard link to it."""
         if (root, path) not in self._free:
-            names = (*near_misses(path), f"{path}{_TWIN}", f"{path}{_HARD}")
+            names = (*near_misses(path), f"{path}{_NO_UTF_8}", f"{path}{_TWIN}", f"{path}{_HARD}")
             self._free[root, path] = [
                 name
                 for name in names
