@@ -16,7 +16,7 @@ from conformance.vectors.leaf import is_placeholder
 NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
 MOST_UNLISTED: Final = 24  # mutants that the matrix does not have; more of them would take minutes to ask
-MOST_FOR_ONE: Final = 24  # suspects that one failing case has, or none; each of them takes half a second to ask
+MOST_FOR_ONE: Final = 24  # suspects where one case fails, or none; each of them takes half a second to ask
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
 _TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be given one by one
 
