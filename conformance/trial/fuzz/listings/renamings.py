@@ -20,6 +20,7 @@ _MOST_INPUTS: Final = 6  # that have other names than those before
 _MOST_NAMES: Final = 4  # of one input
 _LONGEST: Final = 100  # letters of a name
 _LONGER: Final = (30, 260, 600, 9_000)  # letters more
+_OTHERS: Final = ("0", "10", "9", "null", "__proto__")  # what any name becomes, so they are not renamed themselves
 
 
 def renamings(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
@@ -32,7 +33,7 @@ def renamings(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native
 
 def twins(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Native]:
     """Some inputs with one of their names made nearly equal to another one, everywhere; and two names exchanged."""
-    for native, names in _named(inside, natives):
+    for native, names in _named(inside, natives, least=2):
         for one, other in pairwise(names):
             yield from (renamed_everywhere(native, {other: near}) for near in _near(one) if near not in names)
             yield renamed_everywhere(native, {one: f"{ASTRAL}{one}", other: f"{HALFWIDTH}{other}"})
@@ -53,12 +54,12 @@ def renamed_everywhere(value: Any, others: Mapping[str, str]) -> Any:
     return value
 
 
-def _named(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[tuple[Native, list[str]]]:
-    """The first inputs that have names, each with its names; not two inputs with the same names."""
+def _named(inside: InputPlaces, natives: Iterable[Native], least: int = 1) -> Iterator[tuple[Native, list[str]]]:
+    """The first inputs that have as many names, each with its names; not two inputs with the same names."""
     seen: set[tuple[str, ...]] = set()
     for native in natives:
         names = _names(inside, native)
-        if names and (known := tuple(sorted(names))) not in seen:
+        if len(names) >= least and (known := tuple(sorted(names))) not in seen:
             seen.add(known)
             yield native, names
             if len(seen) == _MOST_INPUTS:
@@ -78,7 +79,7 @@ def _names(inside: InputPlaces, native: Native) -> list[str]:
         step = place.path[-1]
         if isinstance(step, str) and (place.key.endswith(".*") or isinstance(place.type, Value)):
             counts[step] += 1
-    many = (text for text, count in counts.items() if count > 1 and text not in kept)
+    many = (text for text, count in counts.items() if count > 1 and text not in kept and text not in _OTHERS)
     return [text for text in many if 0 < len(text) <= _LONGEST][:_MOST_NAMES]
 
 
@@ -87,7 +88,7 @@ def _spellings(name: str) -> Iterator[str]:
     yield from (f"!{name}", f"{name}{COMPOSED}", f"{name}{DECOMPOSED}")
     yield from (name + "k" * count for count in _LONGER)
     yield f"{name}{'k' * (_LONGER[-1] // 2)}j".ljust(len(name) + _LONGER[-1], "k")  # differs in the middle alone
-    yield from ("0", "10", "9", "null", "__proto__", f"{name}/x", f"{name}.x", f"{name}:x", f'{name}"', f"{name}\\")
+    yield from (*_OTHERS, f"{name}/x", f"{name}.x", f"{name}:x", f'{name}"', f"{name}\\")
 
 
 def _near(name: str) -> Iterator[str]:
