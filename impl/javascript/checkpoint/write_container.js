@@ -35,8 +35,8 @@ function judgeForm({ root, name, header, files }, findings) {
   if (nameFault !== undefined) findings.add("name", nameFault);
   judgeHeader(header, NEWEST, findings);
   judgePaths([...files.keys()], findings);
-  // The manifest that would list them is too long as well.
-  if (files.size > MAX_SHARDS) for (const path of ["files", `${MANIFEST}.shards`]) findings.add(path, "LIMIT_EXCEEDED");
+  // The manifest would list more than it may.
+  if (files.size > MAX_SHARDS) findings.add(`${MANIFEST}.shards`, "LIMIT_EXCEEDED");
   findings.refuse(NAME, header);
 }
 

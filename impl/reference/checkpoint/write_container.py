@@ -16,7 +16,6 @@ from impl.reference.checkpoint.disk import name_faults, root_faults, usable
 from impl.reference.checkpoint.fields import HEADER_PATH, MANIFEST_PATH, Fault, is_shard_path, refuse_any, shown
 from impl.reference.checkpoint.manifest import (
     MAX_MANIFEST_BYTES,
-    MAX_SHARDS,
     Manifest,
     accountant_faults,
     build_manifest,
@@ -68,8 +67,6 @@ def write_container(
     """
     faults = [*root_faults(root), *name_faults(name), *header_faults(header)]
     faults += [Fault(shown(path), "BAD_PATH") for path in files if not is_shard_path(path)]
-    if len(files) > MAX_SHARDS:
-        faults.append(Fault("files", "LIMIT_EXCEEDED"))
     # A path that is refused is neither hashed nor listed.
     shards = shards_of({path: content for path, content in files.items() if is_shard_path(path)})
     given = {key: content for key, content in asdict(manifest).items() if content is not None}
