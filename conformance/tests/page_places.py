@@ -31,7 +31,7 @@ class Place:
 
 def session(name: str, how: str) -> Place:
     """`.ci/run` runs the session."""
-    return Place(".ci/run", (rf"^(both|session)( \w+)? {name}\b", INSTALLED, how))
+    return Place(".ci/run", (rf"^(session|for one in)( \w+)*? {name}\b", INSTALLED, how))
 
 
 INSTALLED: Final = r"^python -m pip install -q -c \S+ nox -e "
