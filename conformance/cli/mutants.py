@@ -20,7 +20,14 @@ from conformance.trial.crash.reconstruction import Untraceable
 from conformance.trial.crash.strace import NotRun
 from conformance.trial.forked import Forked, in_child_process
 from conformance.trial.mutants.checks import MutantChecks
-from conformance.trial.mutants.distortions import read_unnoticed, score_changes, score_lines, score_text, wire_score
+from conformance.trial.mutants.distortions import (
+    read_others,
+    read_unnoticed,
+    score_changes,
+    score_lines,
+    score_text,
+    wire_score,
+)
 from conformance.trial.mutants.floor import ALL, Floor, floor_problems, floor_text, measure_floor, read_floor
 from conformance.trial.mutants.kill_matrix import (
     KillMatrix,
@@ -183,12 +190,12 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
     if operators:
         for one, reason in sorted(score.unnoticed.items()):
             say(f"{one.operator}, {one.side}, {one.leaf}: {one.name}: {reason}")
-    if write:
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(score_text(score), encoding="utf-8")
-        say(f"wrote {library.suite.path_text(file)}")
-        return FINE
     try:
+        if write:
+            file.parent.mkdir(exist_ok=True)
+            write_whole(file, score_text(score, read_others(file, operators)))
+            say(f"wrote {library.suite.path_text(file)}")
+            return FINE
         committed = read_unnoticed(file)
     except UnreadableReport as error:
         say(f"red: {error}")
@@ -204,7 +211,7 @@ KINDS = ("vectors", "laws", "fuzz", "crash")
 
 @click.command("mutants")
 @click.argument("ids", nargs=-1)
-@click.option("--write", is_flag=True, help="Write the reports; with IDS, only their rows of kill-matrix.json.")
+@click.option("--write", is_flag=True, help="Write the reports; with IDS, only the parts of these.")
 @click.option(
     "--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Number of mutants at a time."
 )

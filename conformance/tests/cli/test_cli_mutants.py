@@ -19,6 +19,7 @@ from conformance.contract.yaml.source import Position
 from conformance.tests.mutant_results import DECODE, cases_of
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import Attempt, attempt
+from conformance.trial.committed_reports import DISTORTIONS_FILE
 from conformance.trial.mutants import run as trial
 from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status
 from conformance.trial.mutants.run import SoloResult, solo_problems, solos
@@ -199,6 +200,13 @@ def test_wire_agrees_with_what_is_committed_for_an_operator(
     monkeypatch.setattr(command, "frozen_vectors", lambda library, least=0: load_corpus(library.suite))
     assert status_of(["mutants", "--wire", DECODE]) == 0
     assert written == []
+
+
+def test_wire_writes_the_part_of_an_operator_and_keeps_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    monkeypatch.setattr(command, "write_whole", lambda file, text: texts.append(text))
+    assert status_of(["mutants", "--wire", DECODE, "--write"]) == 0
+    assert texts == [(shipped_library().suite.reports / DISTORTIONS_FILE).read_text("utf-8")]
 
 
 @pytest.mark.usefixtures("written")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook, codebook_of
@@ -232,22 +234,46 @@ def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
 FORMAT: Final = 1
 
 
-def score_text(score: WireScore) -> str:
-    """The text of reports/distortions.json: per operator and side how many are noticed, and the others by reason."""
-    operators: dict[str, Any] = {}
+def score_text(score: WireScore, others: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """The text of reports/distortions.json: per operator and side how many are noticed, and the unnoticed by reason.
+
+    `others` are the operators of a committed report that were not measured again.
+    """
+    operators = dict(others)
     for one in sorted(score.noticed):
         _side(operators, one)["noticed"] += 1
     for one, reason in sorted(score.unnoticed.items()):
         leaves = _side(operators, one)["unnoticed"].setdefault(reason, {})
         leaves[one.leaf] = f"{leaves[one.leaf]} {one.name}" if one.leaf in leaves else one.name
-    totals = {"noticed": len(score.noticed), "unnoticed": len(score.unnoticed), "open": len(score.open)}
-    return json_text({"format": FORMAT, "total": totals, "operators": operators})
+    return json_text({"format": FORMAT, "total": _totals(operators), "operators": operators})
+
+
+def _totals(operators: Mapping[str, Any]) -> dict[str, int]:
+    sides = [side for of_one in operators.values() for side in of_one.values()]
+    unnoticed: Counter[str] = Counter()
+    for side in sides:
+        for reason, leaves in side["unnoticed"].items():
+            unnoticed[reason] += sum(len(names.split()) for names in leaves.values())
+    noticed = sum(side["noticed"] for side in sides)
+    return {"noticed": noticed, "unnoticed": unnoticed.total(), "open": unnoticed[OPEN]}
 
 
 def _side(operators: dict[str, Any], one: Distortion) -> dict[str, Any]:
     sides: dict[str, Any] = operators.setdefault(one.operator, {})
     side: dict[str, Any] = sides.setdefault(one.side, {"noticed": 0, "unnoticed": {}})
     return side
+
+
+def read_others(file: Path, measured: Sequence[str]) -> dict[str, Any]:
+    """The operators of a committed score that were not measured, none if all were; raises UnreadableReport."""
+    if not measured:
+        return {}
+    return read_report(
+        file,
+        FORMAT,
+        lambda record: {name: sides for name, sides in record["operators"].items() if name not in measured},
+        "tally mutants --wire --write",
+    )
 
 
 def read_unnoticed(file: Path) -> dict[Distortion, str]:
