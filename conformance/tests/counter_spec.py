@@ -105,7 +105,30 @@ OVERFLOW = """\
   - {code: COUNTER_OVERFLOW, number: 1804, subsystem: runtime, severity: FATAL, message: A counter leaves its range.}
 """
 
-# Reads JSON lines; its arguments name its sins.
+# The end of a script that has a `call` and `sins`: it reads JSON lines.
+SERVED = '''
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message["method"]
+    if method == "tally.hello":
+        answer = {"result": {"protocol": 1, "name": "counter", "operators": ["Counter"], "max_in_flight": 8}}
+    elif method == "tally.bye":
+        break
+    elif "lacks" in sins and method == "Counter.Decrement":
+        answer = {"error": {"code": -32601, "message": "no such method"}}
+    else:
+        try:
+            answer = {"result": call(method.split(".")[1], message["params"])}
+        except Refused as refused:
+            code = str(refused)
+            number = {"CONTRACT_VIOLATION": 1801, "COUNTER_OVERFLOW": 1804}[code]
+            data = {"failure_code": code, "failure_operator": method}
+            answer = {"error": {"code": number, "message": code, "data": data}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+'''
+
+# Its arguments name its sins.
 BACKEND = '''\
 """Counts honestly, or sins as its arguments say."""
 import json, os, sys
@@ -162,32 +185,12 @@ def call(method, params):
         if "forgets" in sins and counter[0] == 2:
             counter[0] = 1
     return {"count": str(counter[0])}
-
-
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message["method"]
-    if method == "tally.hello":
-        answer = {"result": {"protocol": 1, "name": "counter", "operators": ["Counter"], "max_in_flight": 8}}
-    elif method == "tally.bye":
-        break
-    elif "lacks" in sins and method == "Counter.Decrement":
-        answer = {"error": {"code": -32601, "message": "no such method"}}
-    else:
-        try:
-            answer = {"result": call(method.split(".")[1], message["params"])}
-        except Refused as refused:
-            code = str(refused)
-            number = {"CONTRACT_VIOLATION": 1801, "COUNTER_OVERFLOW": 1804}[code]
-            data = {"failure_code": code, "failure_operator": method}
-            answer = {"error": {"code": number, "message": code, "data": data}}
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
 '''
 
 
 def backend(root: Path, *sins: str) -> str:
     """The backend string of a counter with these sins."""
-    return script_backend(root / "counter.py", BACKEND, *sins)
+    return script_backend(root / "counter.py", BACKEND + SERVED, *sins)
 
 
 def write(root: Path, text: str = COUNTER) -> Suite:

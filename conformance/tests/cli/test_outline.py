@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.codec.codebook import codebook_of
+from conformance.contract.cache import MISSING, Cache
 from conformance.contract.lazy import LazyMapping
 from conformance.contract.library import Library, load_library
 from conformance.contract.suite_file import read_suite
@@ -18,8 +19,6 @@ from conformance.tests.small_spec import copy_settings
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan
 from conformance.vectors.frozen.corpus import Corpus, load_corpus
-
-pytestmark = pytest.mark.usefixtures("cache")
 
 CHOSEN = ("Stream!handles", "Stream!shape", "Stream!bystanders", "Stream?fuzz", "Stream?files")
 PERMUTE = small_house.OPERATOR
@@ -44,10 +43,16 @@ def looked_at(values: object) -> set[str]:
     return {*values._made}
 
 
-def test_a_selection_among_cached_outlines_is_a_part_of_the_whole(tmp_path: Path) -> None:
+def test_a_selection_among_cached_outlines_is_a_part_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = shipped_library()
     corpus = load_corpus(library.suite)
-    whole = plan_of(library, corpus)
+    assert {**library.contracts}.keys() >= {**corpus.cases}.keys()  # all are read
+    with monkeypatch.context() as patch:
+        patch.setattr(Cache, "get", lambda *_: MISSING)
+        whole = plan_of(library, corpus)
+        assert whole.ids
     assert plan_of(library, corpus, "x").ids == whole.ids
     library, corpus = again(library.suite.root, tmp_path / "warm")
     warm = plan_of(library, corpus, *CHOSEN)
@@ -63,6 +68,7 @@ def test_a_selection_among_cached_outlines_is_a_part_of_the_whole(tmp_path: Path
     assert {name.partition(".")[0] for name in looked_at(library.contracts)} == {"Stream"}
 
 
+@pytest.mark.usefixtures("cache")
 def test_an_outline_does_not_outlive_a_change(built_once: Path, tmp_path: Path) -> None:
     """What a contract no longer names is no check any more, and what it names again is one."""
 

@@ -11,7 +11,7 @@ from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import load_library
-from conformance.tests.counter_spec import NAME, write
+from conformance.tests.counter_spec import NAME, SERVED, write
 from conformance.tests.fuzz.tasks import task_of
 from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import SHIPPED
@@ -66,7 +66,8 @@ vectors:
 BACKEND = '''\
 import json, os, sys
 
-sin = sys.argv[1]
+sins = sys.argv[1:]
+sin = sins[0]
 bags = {}
 calls = {}
 
@@ -100,23 +101,6 @@ def call(method, params):
     kept.extend(some)
     calls[params["handle"]] += 1
     return {"count": str(len(kept) + (sin == "tires" and calls[params["handle"]] == 10))}
-
-
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message["method"]
-    if method == "tally.hello":
-        answer = {"result": {"protocol": 1, "name": "bag", "operators": ["Counter"], "max_in_flight": 8}}
-    elif method == "tally.bye":
-        break
-    else:
-        try:
-            answer = {"result": call(method.split(".")[1], message["params"])}
-        except Refused as refused:
-            number = {"CONTRACT_VIOLATION": 1801, "COUNTER_OVERFLOW": 1804}[str(refused)]
-            data = {"failure_code": str(refused), "failure_operator": method}
-            answer = {"error": {"code": number, "message": str(refused), "data": data}}
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
 '''
 
 
@@ -126,7 +110,7 @@ def fuzzed(root: Path, sin: str, shrunk: bool = False) -> Result:
     codebook = codebook_of(library)
 
     def client(sin: str) -> Client:
-        command = script_backend(root / "bag.py", BACKEND, sin)
+        command = script_backend(root / "bag.py", BACKEND + SERVED, sin)
         return Client(Driver(resolve(command, SHIPPED), DIALECTS["json"], codebook, 10.0, 10.0))
 
     with client(sin) as asked, client("none") as right:

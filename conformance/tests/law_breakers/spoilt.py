@@ -22,6 +22,7 @@ BATCH = "UML_OS.Data.NextBatch_v2"
 _TOGETHER = 100  # calls of a law; with more, an idle backend would be noticed later
 Native = dict[str, Any]
 Memory = dict[Any, Any]
+Known = dict[tuple[str, str], Outcome]  # what the reference answered, by operator and inputs
 
 
 def _as_asked(inputs: Native, memory: Memory) -> Native:
@@ -53,7 +54,7 @@ def changed(fields: Native, **others: Any) -> Native:
     return {**fields, **others}
 
 
-def spoilt(talk: LawTalk, wrong: Wrong) -> Generator[Sequence[Call], Sequence[Outcome], str]:
+def spoilt(talk: LawTalk, wrong: Wrong, known: Known) -> Generator[Sequence[Call], Sequence[Outcome], str]:
     """A law's talk held with a wrong backend, of which the reference is a part; the broken law's message, or ''."""
     outcomes: Any = None
     while True:
@@ -72,8 +73,19 @@ def spoilt(talk: LawTalk, wrong: Wrong) -> Generator[Sequence[Call], Sequence[Ou
                 talk.close()
                 return ""
             some = request[start : start + _TOGETHER]
-            came = yield [_rewritten(call, wrong) for call in some]
+            came = yield from _answered([_rewritten(call, wrong) for call in some], known)
             outcomes += [_spoilt_outcome(call, outcome, wrong) for call, outcome in zip(some, came, strict=True)]
+
+
+def _answered(calls: Sequence[Call], known: Known) -> Generator[Sequence[Call], Sequence[Outcome], list[Outcome]]:
+    """What the reference answers; the same call of a pure operator it is asked once for all wrong backends."""
+    keys = [(call.operator, repr(call.inputs)) for call in calls]
+    new = [k for k, key in enumerate(keys) if key not in known]
+    came = dict(zip(new, (yield [calls[k] for k in new]), strict=True)) if new else {}
+    for k, outcome in came.items():
+        if codebook()[calls[k].operator].contract.purity == "pure":
+            known[keys[k]] = outcome
+    return [came[k] if k in came else known[key] for k, key in enumerate(keys)]
 
 
 def _rewritten(call: Call, wrong: Wrong) -> Call:
@@ -97,12 +109,13 @@ def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
     All are asked through one process of the reference.
     """
     messages: list[list[str]] = [[] for _ in wrongs]
+    known: Known = {}
 
     def talk(number: int, start: Callable[[], LawTalk]) -> Generator[Sequence[Call], Sequence[Outcome], None]:
         wrong, said = wrongs[number]
         if any(said in message for message in messages[number]):
             return
-        if message := (yield from spoilt(start(), wrong.fresh())):
+        if message := (yield from spoilt(start(), wrong.fresh(), known)):
             messages[number].append(message)
 
     use = LawUse(law, {}, (), (), "standard", codebook()[BATCH].contract.position)

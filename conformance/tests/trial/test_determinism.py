@@ -24,7 +24,8 @@ def record(run: RunResult) -> bytes:
     return encode_record(record_of(run, library()))
 
 
-@pytest.mark.parametrize("sin", ["right", "wrong_on_six", "accepts_odd", "leaves_on_six", "ill_typed", "unknown_code"])
+# Whatever is wrong, most answers are right.
+@pytest.mark.parametrize("sin", ["wrong_on_six", "accepts_odd", "leaves_on_six", "ill_typed", "unknown_code"])
 def test_order_and_workers_do_not_reach_the_record(sin: str) -> None:
     text = backend(sin, operators=BOTH)
     assert record(tried(text, MANY, **VARIANT)) == record(tried(text, MANY))
@@ -37,7 +38,7 @@ def test_laws_behaviour_and_their_losses_do_not_reach_it_either() -> None:
     assert first == record(tried(text, MANY, jobs=2, shuffle="x", **options))
 
 
-@pytest.mark.parametrize("sin", ["right", "wrong_on_six", "accepts_odd"])
+@pytest.mark.parametrize("sin", ["wrong_on_six", "accepts_odd"])
 def test_the_order_of_the_answers_does_not_reach_the_record(sin: str) -> None:
     options: dict[str, Any] = {"profile": "standard", "select": ("::", "!")}
     orderly = tried(backend(sin, operators=BOTH), MANY, **options)
@@ -46,7 +47,7 @@ def test_the_order_of_the_answers_does_not_reach_the_record(sin: str) -> None:
     assert record(replace(backwards, backend=orderly.backend)) == record(orderly)
 
 
-@pytest.mark.parametrize("sin", ["right", "wrong_on_six", "leaves_on_six"])
+@pytest.mark.parametrize("sin", ["wrong_on_six", "leaves_on_six"])
 def test_a_stand_in_s_answers_do_not_bring_the_order_or_the_workers_into_the_record(sin: str) -> None:
     cases = [
         case(f"mixed-{whole}", step("own", {"whole": str(whole)}, {"half": str(whole // 2)}), foreign(whole))
