@@ -48,6 +48,7 @@ _FIRST: Final = tuple(sys.path)  # before tests change it: setuptools, once impo
 _USUAL: Final = gc.get_threshold()  # before tests change it
 _LATER: Final = ("numpy", "conformance.contract.library")  # what workers and backends import when they are asked
 _FAKES: Final = "conformance.tests.fakes"
+_WRITERS: Final = "conformance.tests.crash_writers"
 _RAISED: Final = 1  # the status of an interpreter after an exception
 _CLONE: Final = {"x86_64": 56, "aarch64": 220}.get(platform.machine(), 0) if sys.platform == "linux" else 0
 _CLONE_PARENT: Final = 0x8000  # the new process is a child of the caller's parent
@@ -95,10 +96,10 @@ def forking(module: Any) -> Any:
 
 
 def _is_fake(command: Sequence[str]) -> bool:
-    """Whether a command is one of `fake_command`, or a fake as a module."""
+    """Whether a command is one of `fake_command`, a fake as a module, or a writer for the crash harness."""
     match tuple(command):
-        case (sys.executable, "-S", "-c", said):
-            return f"from {_FAKES}." in said
+        case (sys.executable, "-S", "-c", said, *_):
+            return f"from {_FAKES}." in said or f"'{_WRITERS}." in said
         case (sys.executable, "-S", "-m", name, *_):
             return name.startswith(_FAKES)
     return False
