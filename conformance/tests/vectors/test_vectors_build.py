@@ -199,7 +199,7 @@ CORRUPTIONS = [
     (FILE, f'"contract": "{OPERATOR}"', '"contract": "UML_OS.Data.Other_v1"', "no vector file"),
     (FILE, '"format": 1', '"format": 2', "no vector file"),
     (FILE, "{", "[", "not JSON"),
-    (FILE, "::small::width=1\"", "::small::width=9\"", "width=9 is not in the index"),
+    (FILE, '::small::width=1"', '::small::width=9"', "width=9 is not in the index"),
     ("index.json", '"count": 5', '"count": 4', "count"),
     ("index.json", '"operators"', '"operator"', "lacks"),
     ("index.json", '"digest": "', '"digest": "0', "root digest"),
