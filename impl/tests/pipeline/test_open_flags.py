@@ -72,7 +72,8 @@ print(restored.model.state, restored.stream.next_chunk(2).tokens)
 """
 )
 # The tests of the queue that Windows runs (`nox -s queue`), and those of what lies under a batch file's name.
-QUEUE = "consumer legacy meta names npz provider sampling seeds threads waiting what_became hostile".split()
+QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting",
+         "what_became", "hostile"]  # fmt: skip
 TESTS = (
     TAKEN_AWAY
     + """
