@@ -116,10 +116,6 @@ def test_a_field_that_is_there_on_one_side_only_differs() -> None:
     assert (found.path, repr(found.actual)) == ("a", "nothing")
 
 
-def test_equal_values_have_no_difference() -> None:
-    assert first_difference(compact({"order": LONG, "t": "1"}, OUT), {"order": LONG, "t": "1"}, OUT) is None
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=300), inner, max_size=4),
