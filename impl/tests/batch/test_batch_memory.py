@@ -49,6 +49,7 @@ def big(file: Path, rows: int) -> None:
     """A table of numbers that refers to a small one."""
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(f"""
+            PRAGMA synchronous = OFF;
             CREATE TABLE small (id INTEGER PRIMARY KEY, x REAL);
             CREATE TABLE big (
                 id INTEGER PRIMARY KEY, other INT REFERENCES small, a REAL, b INT, c REAL, d INT, flag INT,
