@@ -143,7 +143,7 @@ def mutants_break(subject: LintTarget) -> Iterator[Found]:
     for row in rows(subject.library):
         if row.kind in KINDS and not row.excluded and not row.reference_only:
             yield from _row(subject, subject.evidence, row, naming.get(row.id, []))
-    broken = frozenset(text for found in subject.evidence.values() for text in found)
+    broken = frozenset[str]().union(*subject.evidence.values())
     for contract in subject.contracts:
         implied = {clause.id: clause for clause in (*contract.ensures, *contract.invariants)}
         for one in implied.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.library import Library
@@ -13,6 +14,8 @@ from conformance.lint.call import Evaluator, FrozenCall, UnreadableCase, calls_o
 from conformance.vectors.case import Case
 from conformance.vectors.frozen.lock import Lock
 
+T = TypeVar("T")
+
 
 class SharedEvaluators:
     """The evaluators and calls that similar subjects share."""
@@ -21,6 +24,7 @@ class SharedEvaluators:
         self._calls: dict[int, tuple[Case, Codebook, tuple[FrozenCall, ...] | UnreadableCase]] = {}  # by id(case)
         self._callers: dict[int, tuple[tuple[Case, ...], Mapping[str, list[Case]]]] = {}  # by id(tuple)
         self._evaluators: dict[str, list[Evaluator]] = {}
+        self._said: dict[tuple[Any, str], tuple[Contract, Any]] = {}  # of the last contract of each operator
 
     def evaluator(self, contract: Contract) -> Evaluator:
         """An evaluator with the contract's variables."""
@@ -30,6 +34,14 @@ class SharedEvaluators:
                 return evaluator
         evaluators.append(Evaluator(contract))
         return evaluators[-1]
+
+    def once(self, say: Callable[[Contract], T], contract: Contract) -> T:
+        """What a function says of a contract; it is not asked again while the contract stays as it is."""
+        known = self._said.get((say, contract.operator))
+        if known is None or known[0] is not contract:
+            known = self._said[say, contract.operator] = (contract, say(contract))
+        found: T = known[1]
+        return found
 
     def calls(self, case: Case, codebook: Codebook) -> tuple[FrozenCall, ...]:
         """The calls of a case; raises UnreadableCase."""

@@ -141,9 +141,10 @@ def plan(name: str) -> CrashWorkload:
 
 
 def writer(program: str, *arguments: str) -> str:
-    """The command line of a writer."""
-    module = f"conformance.tests.crash_writers.{program}"
-    return shlex.join(["env", f"PYTHONPATH={ROOT}", sys.executable, "-S", "-m", module, *arguments])
+    """The command line of a writer; what is not traced of it is forked, as the fakes are."""
+    run = f"runpy.run_module('conformance.tests.crash_writers.{program}', run_name='__main__', alter_sys=True)"
+    code = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); {run}"
+    return shlex.join([sys.executable, "-S", "-c", code, *arguments])
 
 
 @cache

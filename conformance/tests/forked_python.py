@@ -48,6 +48,7 @@ _FIRST: Final = tuple(sys.path)  # before tests change it: setuptools, once impo
 _USUAL: Final = gc.get_threshold()  # before tests change it
 _LATER: Final = ("numpy", "conformance.contract.library")  # what workers and backends import when they are asked
 _FAKES: Final = "conformance.tests.fakes"
+_WRITERS: Final = "conformance.tests.crash_writers"
 _RAISED: Final = 1  # the status of an interpreter after an exception
 _CLONE: Final = {"x86_64": 56, "aarch64": 220}.get(platform.machine(), 0) if sys.platform == "linux" else 0
 _CLONE_PARENT: Final = 0x8000  # the new process is a child of the caller's parent
@@ -95,12 +96,14 @@ def forking(module: Any) -> Any:
 
 
 def _is_fake(command: Sequence[str]) -> bool:
-    """Whether a command is one of `fake_command`, or a fake as a module."""
+    """Whether a command is a fake, a script of a test, or a writer for the crash harness."""
     match tuple(command):
-        case (sys.executable, "-S", "-c", said):
-            return f"from {_FAKES}." in said
+        case (sys.executable, "-S", "-c", said, *_):
+            return f"from {_FAKES}." in said or f"'{_WRITERS}." in said
         case (sys.executable, "-S", "-m", name, *_):
             return name.startswith(_FAKES)
+        case (sys.executable, "-S", script, *_):
+            return script.startswith("/") and script.endswith(".py")
     return False
 
 
@@ -215,8 +218,10 @@ def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
         _forget(arguments, environment)
         if arguments[1] == "-m":
             runpy.run_module(arguments[2], run_name="__main__", alter_sys=True)
-        else:
+        elif arguments[1] == "-c":
             exec(arguments[2], {"__name__": "__main__"})
+        else:
+            runpy.run_path(arguments[1], run_name="__main__")
         threading._shutdown()  # type: ignore[attr-defined]  # it waits, as an interpreter does
         status = 0
     except SystemExit as leave:
@@ -250,13 +255,15 @@ def _forget(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         del os.environ[name]
     os.environ.update(set(environment.items()) - set(os.environ.items()))
     time.tzset()
-    bare, program = arguments[0] == "-S", arguments[2]
-    sys.argv = ["-c" if arguments[1] == "-c" else program, *arguments[3:]]
+    bare, how = arguments[0] == "-S", arguments[1]
+    program, *given_it = arguments[2:] if how in ("-c", "-m") else arguments[1:]
+    sys.argv = ["-c" if how == "-c" else program, *given_it]
+    beside = str(Path.cwd() if how in ("-c", "-m") else Path(program).parent)
     sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     given = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     installed = (path for path in _installed() if not (bare and path.endswith("-packages")))
-    sys.path[:] = [*([str(Path.cwd())] if bare else []), *given, *installed]
+    sys.path[:] = [*([beside] if bare else []), *given, *installed]
     sys.path_importer_cache.clear()
     for name in (program, *_foreign()):
         if not bare or name == program or not (name.startswith(_FAKES) or _FAKES.startswith(name)):

@@ -63,13 +63,7 @@ def test_the_last_line_of_an_order_element_is_the_block(num_blocks: int) -> None
 @pytest.mark.parametrize("local_pos", range(3))
 @pytest.mark.parametrize("cardinality", [4, 5, 6])
 def test_the_last_line_of_a_map_is_the_index_or_the_refusal(local_pos: int, cardinality: int) -> None:
-    params = {
-        "block_id": 1,
-        "local_pos": local_pos,
-        "block_size": 3,
-        "epoch_seed": SEED,
-        "cardinality": cardinality,
-    }
+    params = {"block_id": 1, "local_pos": local_pos, "block_size": 3, "epoch_seed": SEED, "cardinality": cardinality}
     last = explain(MAP, params, "original_index", None)[-1]
     if local_pos < cardinality - 3:
         assert last.endswith(f"= {backend.call(MAP, params)['original_index']}")
@@ -101,10 +95,7 @@ def test_a_parent_is_derived_from_the_keys_that_lead_to_it() -> None:
 
 
 def test_a_child_is_derived_from_the_rows_it_refers_to() -> None:
-    assert walked("hops[1]", 4, child_width=2)[3:] == [
-        "row 4 is a child of id 1 (row 1)",
-        "row 4 gets id 4, 2 hops",
-    ]
+    assert walked("hops[1]", 4, child_width=2)[3:] == ["row 4 is a child of id 1 (row 1)", "row 4 gets id 4, 2 hops"]
 
 
 def test_children_in_a_seeded_order_are_derived_in_it() -> None:

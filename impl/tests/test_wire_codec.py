@@ -167,12 +167,7 @@ def test_absent_parameters_and_absent_fields_are_missing_keys() -> None:
     read = compile_parameters(operator, JsonForm())
     write = compile_result(operator, JsonForm())
     assert read({"inner": {"n": "1"}, "count": "2"}) == {"inner": Inner(1), "count": 2}
-    assert write(operator(inner=Inner(1), count=2)) == {
-        "inner": {"n": "1"},
-        "many": [],
-        "named": {},
-        "extra": ["2"],
-    }
+    assert write(operator(inner=Inner(1), count=2)) == {"inner": {"n": "1"}, "many": [], "named": {}, "extra": ["2"]}
     assert "extra" not in write(operator(inner=Inner(1), count=2, note="x"))
 
 

@@ -15,7 +15,8 @@ import pytest
 
 import conformance.backend.command
 from conformance.tests.forked_python import Forked, forking
-from conformance.tests.processes import ROOT, environment, fake_command
+from conformance.tests.processes import ROOT, environment, fake_command, script_backend
+from conformance.tests.vectors_walk import BACKEND
 
 FAKE = "conformance.tests.fakes.echo"
 TOLD = """
@@ -97,10 +98,12 @@ def test_a_process_that_the_tests_forked_forks_its_own_backends_and_its_parent_w
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
-def test_a_forked_fake_answers_and_ends_as_a_new_one() -> None:
+def test_a_forked_fake_or_script_answers_and_ends_as_a_new_one(tmp_path: Path) -> None:
     pipe = subprocess.PIPE
     hello = b'{"jsonrpc": "2.0", "id": 0, "method": "tally.hello", "params": {}}\n'
-    commands = (shlex.split(fake_command("halves", "right")), [sys.executable, "-S", "-m", FAKE, "honest"])
+    script = script_backend(tmp_path / "walk.py", BACKEND, "honest")
+    module = [sys.executable, "-S", "-m", FAKE, "honest"]
+    commands = (shlex.split(fake_command("halves", "right")), module, script.split())
     for command in commands:
         said = [
             popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment()).communicate(hello, timeout=60)

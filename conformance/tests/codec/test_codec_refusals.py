@@ -164,8 +164,7 @@ def test_a_value_nested_too_deeply_is_ill_typed_and_can_be_shown(depth: int) -> 
 
 
 @pytest.mark.parametrize(
-    "item",
-    ["9fff", "5fff", "7fff", "bfff", "1c", "1f", "ff", "f800", "f81f", "61ff", "62c328", "fc", "81" * 1001],
+    "item", ["9fff", "5fff", "7fff", "bfff", "1c", "1f", "ff", "f800", "f81f", "61ff", "62c328", "fc", "81" * 1001]
 )
 def test_bytes_that_no_more_bytes_can_mend_are_ill_formed(item: str) -> None:
     with pytest.raises(IllFormed):

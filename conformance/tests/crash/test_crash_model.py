@@ -57,11 +57,7 @@ def trees(operations: Sequence[Operation], model: CrashModel, initial: DiskImage
     return [{path: v.files.get(inode, b"/") for path, inode in v.paths()} for v in volumes]
 
 
-SAVE: tuple[Operation, ...] = (
-    Create(TOP, "tmp", 1),
-    Write(1, 0, b"new"),
-    Rename(TOP, "tmp", TOP, "kept", 1),
-)
+SAVE: tuple[Operation, ...] = (Create(TOP, "tmp", 1), Write(1, 0, b"new"), Rename(TOP, "tmp", TOP, "kept", 1))
 
 
 def test_a_kill_takes_nothing_back() -> None:

@@ -56,7 +56,7 @@ def test_arguments_are_parted_outside_brackets_only() -> None:
 def test_a_call_that_was_interrupted_in_the_log_is_put_together_and_counted_where_it_began() -> None:
     first, second = read(
         f'1 write({fd(3, "/a")}, "{x("ab")}" <unfinished ...>',
-        f'2 close({fd(4, "/b")}) = 0',
+        f"2 close({fd(4, '/b')}) = 0",
         "1 <... write resumed>, 2) = 2",
     )
     assert (first.name, first.process) == ("close", 2)
@@ -129,8 +129,7 @@ def test_a_path_through_a_symbolic_link_leads_where_the_link_leads(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("call", "pending"),
-    [(f"fsync({fd(3, '/r/kept')}", [1]), ("sync(", [1]), (f"syncfs({fd(3, '/r/kept')}", [1])],
+    ("call", "pending"), [(f"fsync({fd(3, '/r/kept')}", [1]), ("sync(", [1]), (f"syncfs({fd(3, '/r/kept')}", [1])]
 )
 def test_what_ends_during_a_sync_is_not_made_durable_by_it(call: str, pending: list[int]) -> None:
     first, second = wrote(3, "/r/kept", "ab"), wrote(3, "/r/kept", "cd", process=2)

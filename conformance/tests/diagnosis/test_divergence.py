@@ -184,7 +184,7 @@ def test_the_declared_steps_lead_to_the_value(stage: str, position: int, tmp_pat
     file.write_text(json.dumps(of_batches(stage_type=stage)))
     page = explained(capsys, BATCH, "--inputs", str(file), "--position", str(position))
     told = page.split("index_in_the_batch ")[1].split()[0]
-    assert f"batch_sample_indices[0] = \"{told}\"" in page
+    assert f'batch_sample_indices[0] = "{told}"' in page
     if stage == "train":
         assert page.split("index_by_the_map ")[1].split()[0] == told
 

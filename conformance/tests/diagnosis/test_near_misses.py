@@ -45,8 +45,8 @@ def nearest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but what lies near the failed calls tells a near miss from the mutant; new calls take many seconds."""
+def no_new_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask no new calls: what lies near tells these apart, and drawing programs or files for new calls takes longest."""
     monkeypatch.setattr(MutantInterview, "fresh", lambda *_: True)
 
 
@@ -129,7 +129,7 @@ def test_a_near_miss_is_not_taken_for_the_mutant_and_the_mutant_is_named(
 IDS = "if chunk_id > MAX_UINT64:"
 
 
-@pytest.mark.usefixtures("nothing_new")
+@pytest.mark.usefixtures("no_new_calls")
 def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +146,7 @@ def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
     assert diagnosed(NEAR, cases, one, other) == NOT_EXPLAINED
 
 
-@pytest.mark.usefixtures("nearest", "nothing_new")
+@pytest.mark.usefixtures("nearest", "no_new_calls")
 def test_a_limit_of_bytes_that_is_off_by_three_is_not_taken_for_one_that_is_off_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

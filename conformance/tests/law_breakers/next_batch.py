@@ -185,20 +185,11 @@ EPOCHS: list[Sin] = [
     asks("epoch-reseeding", "no epoch", BATCH, seeded_without_epoch, "epoch 0 and epoch 1 begin", epoch_put_back),
     asks("epoch-reseeding", "no token", BATCH, lambda i, m: changed(i, kernel_replay_token=bytes(32)), "replay token"),
     asks(
-        "epoch-reseeding",
-        "no manifest hash",
-        BATCH,
-        lambda i, m: changed(i, manifest_hash=bytes(32)),
-        "manifest hash",
+        "epoch-reseeding", "no manifest hash", BATCH, lambda i, m: changed(i, manifest_hash=bytes(32)), "manifest hash"
     ),
     asks("epoch-reseeding", "no dataset key", BATCH, lambda i, m: changed(i, dataset_key="d"), "dataset key"),
     asks(
-        "epoch-reseeding",
-        "roll-overs counted",
-        BATCH,
-        seeded_by_roll_overs,
-        "asked for again",
-        cursor_of_the_question,
+        "epoch-reseeding", "roll-overs counted", BATCH, seeded_by_roll_overs, "asked for again", cursor_of_the_question
     ),
 ]
 

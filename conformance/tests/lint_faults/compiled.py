@@ -56,4 +56,3 @@ def _expression(self: Environment, text: str, expected: Any = cel.Type.BOOL) -> 
     if key not in _EXPRESSIONS:
         _EXPRESSIONS[key] = (self, _compile(self, text, expected))
     return _EXPRESSIONS[key][1]
-

@@ -119,7 +119,7 @@ def test_a_path_may_hold_what_an_earlier_step_answers(tmp_path: Path) -> None:
         ("{rename: {from: x, to: y, after_ms: 0}}", "C002", "after_ms is 0"),
         ("{put: {path: x, text: a, after_ms: 5}}", "C002", "after_ms"),
         ("{put: {path: x, bytes: 0g}}", "C009", "ill-typed content"),
-        ("{put: {path: x, pickle2: {bytes: \"00\"}}}", "C009", "pickle2 cannot encode it"),
+        ('{put: {path: x, pickle2: {bytes: "00"}}}', "C009", "pickle2 cannot encode it"),
         ("{put: {path: x, npz: [{name: y}]}}", "C009", "ill-typed content"),
         ("{put: {path: x, sqlite: [CREATE NONSENSE]}}", "C009", "sqlite cannot encode it"),
         ("{put: {path: x}}", "C002", ""),
@@ -183,7 +183,7 @@ DATABASE = "{put: {path: d/x.db, sqlite: [CREATE TABLE t (a)]}}"
 
 
 @pytest.mark.parametrize(
-    "tree", ["{tree: {}}", "{tree: {path: d}}", '{tree: {path: d/x.db}}', '{tree: {decode: {"*.cbor": cbor}}}']
+    "tree", ["{tree: {}}", "{tree: {path: d}}", "{tree: {path: d/x.db}}", '{tree: {decode: {"*.cbor": cbor}}}']
 )
 def test_the_bytes_of_a_database_are_not_frozen(tmp_path: Path, tree: str) -> None:
     told = problem(tmp_path, "{step: k}", DATABASE, tree)
@@ -194,7 +194,7 @@ def test_the_bytes_of_a_database_are_not_frozen(tmp_path: Path, tree: str) -> No
     "steps",
     [
         ['{tree: {decode: {"*.db": sqlite}}}'],
-        ['{tree: {path: d, decode: {x.db: sqlite}}}'],
+        ["{tree: {path: d, decode: {x.db: sqlite}}}"],
         ["{tree: {path: e}}"],
         ["{delete: {path: d/x.db}}", "{tree: {}}"],
         ["{put: {path: d/x.db, text: x}}", "{tree: {}}"],

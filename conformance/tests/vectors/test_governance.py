@@ -32,6 +32,10 @@ def change(new: Release) -> ContractChange:
     return found
 
 
+def found_in(group: dict[str, str]) -> dict[str, str]:
+    return {f"{NAME}::group::{slug}": digest for slug, digest in group.items()}
+
+
 def with_version(release: Release, version: str) -> Release:
     return replace(release, contracts={NAME: replace(OLD.contracts[NAME], version=version)})
 
@@ -72,8 +76,9 @@ def test_a_field_or_clause_that_changes_asks_for(edit: dict[str, str | None], le
     ],
 )
 def test_a_vector_that_changes_asks_for(vectors: dict[str, str], level: Level, said: str) -> None:
-    found = change(replace(OLD, vectors={f"{NAME}::group::{slug}": digest for slug, digest in vectors.items()}))
+    found = change(replace(OLD, vectors=found_in(vectors)))
     assert [(reason.level, reason.text) for reason in found.reasons] == [(level, said)]
+    assert change(with_version(replace(OLD, vectors=found_in(vectors)), "2.0.0")).is_granted
 
 
 @pytest.mark.parametrize(

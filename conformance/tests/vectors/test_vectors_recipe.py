@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.codec.scalar import IllTyped
-from conformance.contract.types import ListOf, MapOf, Scalar, Value
+from conformance.contract.types import ListOf, Scalar, Value
 from conformance.vectors import compact
 from conformance.vectors.compact import LONGEST_TEXT, BadRecipe, expanded, holds_recipe, is_recipe, recipe, with_recipes
 from conformance.vectors.draft import to_wire
@@ -94,11 +94,6 @@ def test_a_recipe_stands_inside_a_value_as_well() -> None:
 def test_a_recipe_that_does_not_make_the_type_is_refused(body: Any) -> None:
     with pytest.raises(IllTyped):
         to_wire(Scalar("bytes"), {"generated": body})
-
-
-def test_a_map_may_hold_the_word_itself() -> None:
-    value = {"generated": 3}
-    assert to_wire(MapOf(Scalar("uint32")), {"a": value["generated"]}) == {"a": 3}
 
 
 def test_calls_of_a_group_that_are_alike_are_written_as_their_difference() -> None:

@@ -197,9 +197,7 @@ def test_after_a_release_without_a_version_the_next_one_must_be_named(
     ("words", "status", "said"),
     [("v1.0.1", 1, "name v1.1.0 or a later one"), ("v1.0.0", 1, "name v1.1.0"), ("-x\n", 2, "this is no tag")],
 )
-def test_a_tag_says_no_less_than_the_changes(
-    words: str, status: int, said: str, suite: Path, capsys: Capture
-) -> None:
+def test_a_tag_says_no_less_than_the_changes(words: str, status: int, said: str, suite: Path, capsys: Capture) -> None:
     extended(suite)
     version(suite, "1.1.0")
     before = files(suite)

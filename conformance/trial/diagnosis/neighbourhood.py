@@ -334,6 +334,8 @@ def without_pins(steps: Sequence[AnyStep]) -> AnySteps:
 
 def _recipe_length(value: Any) -> int:
     """About how many characters the recipes of a value make."""
+    if isinstance(value, str):  # as most parts are: to ask whether one is a Mapping takes ten times as long
+        return 0
     if is_recipe(value):
         return int(value[MARK]["count"]) * max(2, len(repr(value[MARK].get("of", ""))))
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()

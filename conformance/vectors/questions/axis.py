@@ -233,13 +233,13 @@ def _case(question: Question, name: str, steps: Sequence[QuestionCall | HarnessS
 
 
 def _is_large(inputs: Any) -> bool:
+    if isinstance(inputs, str):  # first, as most are
+        return len(inputs) > _LARGE
     if isinstance(inputs, Mapping):
         if is_recipe(inputs):
             return int(inputs["generated"]["count"]) > _LARGE
         return len(inputs) > _LARGE or any(map(_is_large, inputs.values()))
-    if isinstance(inputs, list):
-        return len(inputs) > _LARGE or any(map(_is_large, inputs))
-    return isinstance(inputs, str) and len(inputs) > _LARGE
+    return isinstance(inputs, list) and (len(inputs) > _LARGE or any(map(_is_large, inputs)))
 
 
 def _slow(question: Question) -> str:

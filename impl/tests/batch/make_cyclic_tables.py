@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parents[3] / "spec" / "batch" / "tables" / "cyclic.json"
-PERIODS = {
-    "second": 60,
-    "minute": 60,
-    "hour": 24,
-    "weekday": 7,
-    "day_of_month": 31,
-    "month": 12,
-    "day_of_year": 366,
-}
+PERIODS = {"second": 60, "minute": 60, "hour": 24, "weekday": 7, "day_of_month": 31, "month": 12, "day_of_year": 366}
 PER_LINE = 10
 
 

@@ -14,12 +14,7 @@ def build(held: Any, task: Any = None, seeds: Any = None, **config: Any) -> dict
     """What both backends build."""
     result: dict[str, Any] = agreed(
         "Batch.Build",
-        {
-            "database": held,
-            "task": task or TASK,
-            "seeds": seeds or [{"row": 0}],
-            "config": {**CONFIG, **config},
-        },
+        {"database": held, "task": task or TASK, "seeds": seeds or [{"row": 0}], "config": {**CONFIG, **config}},
     )
     return result
 

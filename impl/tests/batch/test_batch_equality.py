@@ -211,9 +211,5 @@ def test_a_parent_with_very_many_children_gives_them_in_order() -> None:
     changes: list[dict[str, int]] = [{}, {"child_width": 70}, {"max_rows": 200}]
     for config in changes:
         for seed in ({"row": 0}, {"row": 0, "time": 5}, {"row": 299, "time": 3}):
-            params = {
-                "rows": rows,
-                "seeds": [seed],
-                "config": {"sequence_length": 999, "cutoff": "children", **config},
-            }
+            params = {"rows": rows, "seeds": [seed], "config": {"sequence_length": 999, "cutoff": "children", **config}}
             assert len(agreed("Batch.CollectRows", params)["row_ids"][0]) > 60

@@ -48,7 +48,7 @@ FEBRUARY_15, MARCH_1, MAY_1 = 19_768 * DAY, 19_783 * DAY, 19_844 * DAY + DAY // 
 def shop(tmp_path: Path) -> Path:
     file = tmp_path / "shop.db"
     with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(SHOP)
+        connection.executescript(f"PRAGMA synchronous = OFF; {SHOP}")
     return file
 
 

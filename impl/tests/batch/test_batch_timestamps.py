@@ -74,13 +74,7 @@ def test_exact_zeros_are_positive() -> None:
 def test_the_fields_are_those_of_the_calendar(microseconds: int) -> None:
     date = EPOCH + timedelta(microseconds=microseconds)
     assert moment_of(microseconds) == Moment(
-        date.second,
-        date.minute,
-        date.hour,
-        date.weekday(),
-        date.day - 1,
-        date.month - 1,
-        date.timetuple().tm_yday - 1,
+        date.second, date.minute, date.hour, date.weekday(), date.day - 1, date.month - 1, date.timetuple().tm_yday - 1
     )
 
 

@@ -92,12 +92,7 @@ def test_a_given_manifest_hash_binds_the_shards_of_its_folder(tmp_path: Path, na
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "checkpoint_merkle_root",
-        "tensors_root_hash",
-        "optimizer_state_root_hash",
-        "dp_accountant_state_root_hash",
-    ],
+    ["checkpoint_merkle_root", "tensors_root_hash", "optimizer_state_root_hash", "dp_accountant_state_root_hash"],
 )
 def test_a_root_in_the_header_that_differs_from_the_files_is_refused(tmp_path: Path, name: str) -> None:
     record = refusal("WriteContainer", **container(tmp_path, header={name: bytes(32)}))

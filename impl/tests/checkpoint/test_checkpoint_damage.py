@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.tests.checkpoint.checkpoint_calls import (
-    call,
-    reading,
-    reason,
-    refusal,
-    rewrite,
-    tree,
-    written,
-)
+from impl.tests.checkpoint.checkpoint_calls import call, reading, reason, refusal, rewrite, tree, written
 
 SHARD = "tensors/rank=0/shard=1.bin"
 OTHER = "tensors/rank=0/shard=2.bin"

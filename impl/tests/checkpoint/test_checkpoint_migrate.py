@@ -9,13 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
 from impl.reference.checkpoint.report import MIGRATION_CERTIFICATE, decode_certificate, is_certified
-from impl.tests.checkpoint.checkpoint_calls import (
-    OTHER_PUBLIC_KEY,
-    PUBLIC_KEY,
-    SIGNING_KEY,
-    call,
-    pinned_header,
-)
+from impl.tests.checkpoint.checkpoint_calls import OTHER_PUBLIC_KEY, PUBLIC_KEY, SIGNING_KEY, call, pinned_header
 
 POLICY = sha256(b"policy").digest()
 

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.tests.checkpoint.checkpoint_calls import (
-    PUBLIC_KEY,
-    call,
-    commit_params,
-    reason,
-    rewrite,
-    tree,
-)
+from impl.tests.checkpoint.checkpoint_calls import PUBLIC_KEY, call, commit_params, reason, rewrite, tree
 from impl.tests.checkpoint.checkpoint_disk import Killed, WatchedDisk
 from impl.tests.checkpoint.checkpoint_run import (
     COMMITTED,

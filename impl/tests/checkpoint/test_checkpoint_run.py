@@ -11,13 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
 from impl.tests.checkpoint.checkpoint_calls import PUBLIC_KEY, REPLAY_TOKEN, call, commit_params, reason, refusal, tree
 from impl.tests.checkpoint.checkpoint_disk import FailingSync
-from impl.tests.checkpoint.checkpoint_run import (
-    cbor,
-    committed,
-    record,
-    recovered,
-    steps_of_a_commit,
-)
+from impl.tests.checkpoint.checkpoint_run import cbor, committed, record, recovered, steps_of_a_commit
 
 # The three hashes of ruling CA42 over b"trace", b"checkpoint" and b"lineage", written out with heads of CBOR by hand.
 HEAD = sha256(b"\x82\x6btrace_chain\x80").digest()

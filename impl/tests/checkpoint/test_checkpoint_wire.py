@@ -65,12 +65,10 @@ def roots(tmp_path: Path) -> tuple[Path, Path]:
 def test_every_operator_answers_on_both_wires(roots: tuple[Path, Path]) -> None:
     asked = calls(roots[0])
     json_answers = ask_json(
-        "reference",
-        [request(at, f"{PREFIX}{name}_v1", as_json("", params)) for at, (name, params) in enumerate(asked)],
+        "reference", [request(at, f"{PREFIX}{name}_v1", as_json("", params)) for at, (name, params) in enumerate(asked)]
     )
     cbor_answers = ask_cbor(
-        "reference",
-        [request(at, f"{PREFIX}{name}_v1", params) for at, (name, params) in enumerate(calls(roots[1]))],
+        "reference", [request(at, f"{PREFIX}{name}_v1", params) for at, (name, params) in enumerate(calls(roots[1]))]
     )
     assert all("result" in answer for answer in [*json_answers[:7], *cbor_answers[:7]])
     schema, serialized, written, read, committed, recovered, migrated, unsigned, other = json_answers

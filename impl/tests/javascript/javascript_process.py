@@ -193,9 +193,7 @@ def map_inputs(block: int, position: int, size: int, cardinality: int) -> dict[s
     }  # fmt: skip
 
 
-def batch_inputs(
-    N: int = 10, B: int = 4, block: int | None = 3, **changes: Native
-) -> dict[str, Native]:
+def batch_inputs(N: int = 10, B: int = 4, block: int | None = 3, **changes: Native) -> dict[str, Native]:
     """Return the inputs of the pinned base case, with changes; `cursor` is (epoch, index)."""
     data = {"sampler_block_size": block, "drop_last": False}
     dataset = {"id": "d", "version": "1", "hash": DATASET_HASH, "cardinality": N}

@@ -1,4 +1,7 @@
-"""The order of system calls with which the JavaScript backend makes things durable, as strace sees it."""
+"""The order of system calls with which the JavaScript backend makes a commit durable, as strace sees it.
+
+That of a container is tried by `conformance/tests/crash/test_crash_shipped.py`, for each backend.
+"""
 
 import json
 import re
@@ -9,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from impl.tests.checkpoint.checkpoint_calls import PREFIX, commit_params, container
+from impl.tests.checkpoint.checkpoint_calls import PREFIX, commit_params
 from impl.tests.javascript.javascript_process import BACKEND, wire_form
 
-WRITE, COMMIT = f"{PREFIX}WriteContainer_v1", f"{PREFIX}CommitRun_v1"
+COMMIT = f"{PREFIX}CommitRun_v1"
 CHANGING = ("fsync", "rename", "link", "unlink", "rmdir", "mkdir")
 
 
@@ -49,20 +52,6 @@ def root(tmp_path: Path) -> Path:
     made = tmp_path / "root"
     made.mkdir()
     return made
-
-
-def test_a_container_is_synced_before_and_after_its_rename(tool: Callable[[str], str], root: Path) -> None:
-    shard = {"tensors/rank=0/shard=0.bin": b"x", "tmmu/plan.cbor": b"\x00"}
-    log = root.parent / "log"
-    assert b'"result"' in traced(tool, log, WRITE, container(root, "ck", files=shard))
-    seen = steps(log, root)
-    files = [step for step in seen if step[1].endswith((".bin", ".cbor"))]
-    assert seen[: len(files)] == files
-    assert len(files) == 5
-    folders = [path for _, path in seen[len(files) : -3]]
-    assert sorted(folders) == [f".ck.tmp/{name}" for name in ("tensors", "tensors/rank=0", "tmmu", "trace")]
-    assert folders.index(".ck.tmp/tensors/rank=0") < folders.index(".ck.tmp/tensors")
-    assert seen[-3:] == [("fsync", ".ck.tmp"), ("rename", "ck"), ("fsync", "")]
 
 
 def test_a_commit_is_durable_step_by_step(tool: Callable[[str], str], root: Path) -> None:

@@ -182,6 +182,7 @@ def test_a_hole_is_seen_before_it_is_read(process: Backend, tmp_path: Path, size
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
 
 
+@pytest.mark.parametrize("process", ["json"], indirect=True)  # the file is large, and has nothing to do with the wire
 def test_a_large_file_that_is_no_archive_is_not_read_whole(process: Backend, tmp_path: Path) -> None:
     folder = queue_of(tmp_path, 1, f2_1_1=[7])
     (folder / "1-0-1.pt").write_bytes(b"x" * (2**28 + 1))

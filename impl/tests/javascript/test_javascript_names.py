@@ -21,7 +21,7 @@ SHOWN = "\ufffd"
 WRITE, READ = f"{PREFIX}WriteContainer_v1", f"{PREFIX}ReadContainer_v1"
 
 
-@pytest.fixture(params=["reference", "javascript"])
+@pytest.fixture(scope="module", params=["reference", "javascript"])
 def backend(request: pytest.FixtureRequest, tool: Callable[[str], str]) -> Iterator[Backend]:
     if request.param == "javascript":
         tool("node")

@@ -73,7 +73,7 @@ print(restored.model.state, restored.stream.next_chunk(2).tokens)
 )
 # The tests of the queue that Windows runs (`nox -s queue`), and those of what lies under a batch file's name.
 QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting",
-         "what_became", "hostile"]
+         "what_became", "hostile"]  # fmt: skip
 TESTS = (
     TAKEN_AWAY
     + """
@@ -83,32 +83,27 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *s
 )
 
 
+def ended(program: str, *arguments: str, timeout: int = 60) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own, when it is over."""
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout, check=False)
+
+
 def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-        check=False,
-    )
+    done = ended(WITHOUT, str(tmp_path))
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["2", "[1, 2]", "b'second' [3338]"]
 
 
 def test_every_module_is_imported_where_only_posix_has_what_it_needs() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", EVERY_MODULE], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
-    )
+    done = ended(EVERY_MODULE)
     assert done.stderr == ""
     assert int(done.stdout) > 300
 
 
 def test_the_queue_passes_its_tests_without_the_flags_and_calls_of_posix() -> None:
     files = [str(ROOT / "impl" / "tests" / "pipeline" / f"test_pipeline_{name}.py") for name in QUEUE]
-    done = subprocess.run(
-        [sys.executable, "-c", TESTS, *files], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
-    )
+    done = ended(TESTS, *files, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
@@ -116,17 +111,11 @@ def test_a_link_is_not_followed_where_the_flag_for_it_is_missing(tmp_path: Path)
     program = TAKEN_AWAY + (
         "from pathlib import Path\n"
         "from impl.reference.checkpoint import disk\n"
-        "try:\n    disk.read(Path(sys.argv[1]), 10)\nexcept disk.NotRegular:\n    print('not followed')\n"
+        "for link in sys.argv[1:]:\n"
+        "    try:\n        disk.read(Path(link), 10)\n"
+        "    except disk.NotRegular:\n        print('not followed')\n"
     )
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to("file")
-    for name in ("link", "."):
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / name)],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            timeout=60,
-            check=False,
-        )
-        assert (done.stdout, done.stderr) == ("not followed\n", "")
+    done = ended(program, str(tmp_path / "link"), str(tmp_path))
+    assert (done.stdout, done.stderr) == ("not followed\n" * 2, "")

@@ -10,16 +10,7 @@ import pytest
 from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.reference.pipeline.metadata import write_meta
 from impl.reference.pipeline.refusal import Refusal
-from impl.tests.pipeline.pipeline_queue import (
-    XY,
-    consumer_of,
-    meta_of,
-    names_in,
-    provider_of,
-    put_rows,
-    queue_of,
-    take,
-)
+from impl.tests.pipeline.pipeline_queue import XY, consumer_of, meta_of, names_in, provider_of, put_rows, queue_of, take
 
 
 def test_a_file_is_deleted_after_its_rows_were_delivered(tmp_path: Path) -> None:

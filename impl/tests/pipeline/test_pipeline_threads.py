@@ -17,9 +17,7 @@ ROWS = 10
 
 
 @pytest.mark.parametrize("cache_files", [1, 3])
-def test_eight_threads_get_each_batch_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, cache_files: int
-) -> None:
+def test_eight_threads_get_each_batch_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, cache_files: int) -> None:
     files = {f"f{n}_{n}_{ROWS}": list(range(n * ROWS, (n + 1) * ROWS)) for n in range(FILES)}
     folder = queue_of(tmp_path, 1, **files)
     consumer = consumer_of(tmp_path, cache_files=cache_files)

@@ -5,16 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.stream.conductor import (
-    CHUNK_SIZE,
-    Conductor,
-    Context,
-    FollowerCounts,
-    Pulse,
-    begun,
-    main,
-    resumed,
-)
+from examples.stream.conductor import CHUNK_SIZE, Conductor, Context, FollowerCounts, Pulse, begun, main, resumed
 from impl.library.stream import ContextStream
 from impl.library.token_sources import ListedTokens
 

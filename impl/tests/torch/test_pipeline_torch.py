@@ -205,9 +205,7 @@ def test_a_folder_of_torch_and_pickle_alone_is_consumed(tmp_path: Path, protocol
 
 
 @pytest.mark.parametrize("writer", ["reference", "javascript"])
-def test_a_folder_of_ours_is_read_by_torch_and_pickle_alone(
-    javascript: Backend, tmp_path: Path, writer: str
-) -> None:
+def test_a_folder_of_ours_is_read_by_torch_and_pickle_alone(javascript: Backend, tmp_path: Path, writer: str) -> None:
     if writer == "reference":
         provider = provider_of(tmp_path, codec="pt")
         provider.open()
@@ -338,9 +336,7 @@ def test_a_named_type_of_device_gives_torch_tensors(tmp_path: Path) -> None:
     assert isinstance(DatasetConsumer(tmp_path, "cpu").get_batch("train", timeout=0)[0], torch.Tensor)
 
 
-def test_a_module_of_torch_learns_from_the_queue(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_module_of_torch_learns_from_the_queue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from impl.tests.pipeline.test_pipeline_examples import LM_SIZES, prepare, run_example
 
     prepare("char_lm", tmp_path, *LM_SIZES, "--max_backlog_files", "3", "--files", "6")
