@@ -18,8 +18,6 @@ from impl.reference.pipeline.tensors import WIDTHS
 MAX_ITEMS: Final = 2**21
 MAX_DEPTH: Final = 64
 _SHOWN: Final = 80
-# Nothing in them can be refused; a pickle may have two million of them.
-_NUMBERS_OR_NONE: Final = (int, float, bool, type(None))
 
 
 def is_text(value: object) -> bool:
@@ -85,7 +83,7 @@ def require_plain(value: object) -> None:
         # A list inside itself, or one that occurs twice in each of forty others, never ends.
         if items > MAX_ITEMS or (inside and depth == MAX_DEPTH):
             raise invalid(f"the metadata holds more than {MAX_ITEMS} items or {MAX_DEPTH} levels")
-        waiting += [(depth + 1, part) for part in inside if type(part) not in _NUMBERS_OR_NONE]
+        waiting += [(depth + 1, part) for part in inside]
 
 
 def without_tuples(value: object, depth: int = 0) -> object:

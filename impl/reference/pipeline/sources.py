@@ -216,6 +216,7 @@ class QueueSource:
         visible = self._folder.visible()
         # A name that is gone may come back as another file.
         names = {name.text for name in visible}
+        self._undeleted &= names
         self._cached = {name: file for name, file in self._cached.items() if name in names}
         return [name for name in visible if name.text not in self._undeleted]
 
