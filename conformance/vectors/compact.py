@@ -247,6 +247,8 @@ def _number(factor: str | None, more: str | None, modulus: str | None) -> Callab
 
 
 def _checked(body: Mapping[str, Any]) -> Any:
+    if "sha256" not in body:
+        raise BadRecipe(f"a recipe of {body['generator']} has no digest")
     text = json.dumps({key: part for key, part in body.items() if key != "sha256"})
     if _known_digest(text) != body["sha256"] and _digest_of_made(text) != body["sha256"]:
         raise BadRecipe(f"a recipe of {body['generator']}, {body['count']} makes a value of another digest")

@@ -39,7 +39,7 @@ from conformance.contract.types import (
 )
 from conformance.contract.yaml.source import Position, Problem, Source, ValuePath
 from conformance.vectors.case import Pin
-from conformance.vectors.compact import MARK, expanded, recipe
+from conformance.vectors.compact import MARK, BadRecipe, expanded, recipe
 from conformance.vectors.leaf import UnknownPath, reference, type_at
 
 ROOT_NAME: Final = re.compile(r"[a-z0-9]+([-/][a-z0-9]+)*\Z")  # a/b is a folder in the root a
@@ -78,7 +78,11 @@ def to_wire(type_: Type, value: Any) -> Any:
             return _struct(type_, value)
         case Value():
             made = wire_value(value, _value_recipe)
-            selfdescribing.check(expanded(made))
+            try:
+                whole = expanded(made)
+            except BadRecipe:
+                raise IllTyped("recipes for whole texts, arrays or maps only", value) from None
+            selfdescribing.check(whole)
             return made
         case Tensor():
             return form_of(type_).check(_tensor(value))
@@ -149,12 +153,11 @@ def _struct(struct_: Struct, value: Any) -> dict[str, Any]:
 
 
 def _value_recipe(value: Any) -> Any:
-    """A long array or text of a `value`, written as a recipe; anything else is left to the check of the wire form."""
-    match value:
-        case {"array": {"generated": dict(body)}, **rest} if not rest:
-            return {"array": _made_recipe(body)}
-        case {"text": {"generated": dict(body)}, **rest} if not rest:
-            return {"text": _made_recipe(body)}
+    """A long array, map or text of a `value`, written as a recipe; the rest is left to the check of the wire form."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, content),) = value.items()
+        if kind in ("array", "map", "text") and isinstance(content, dict) and content.keys() == {MARK}:
+            return {kind: _made_recipe(content[MARK])}
     return value
 
 

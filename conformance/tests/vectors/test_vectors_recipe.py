@@ -86,8 +86,12 @@ def test_a_recipe_stands_inside_a_value_as_well() -> None:
     assert expanded(to_wire(Value(), deep)) == {"map": [[{"text": "deep"}, {"array": [{"array": []}]}]]}
     long = {"text": {"generated": {"generator": "text", "count": 70, "of": "a"}}}
     assert expanded(to_wire(Value(), long)) == {"text": "a" * 70}
-    with pytest.raises(IllTyped):
-        to_wire(Value(), {"array": {"generated": {"generator": "text", "count": 3, "of": "a"}}})
+    pairs = {"generator": "list", "count": 2, "of": [{"text": "k{k}"}, {"int": "7"}]}
+    many = {"map": [[{"text": "k0"}, {"int": "7"}], [{"text": "k1"}, {"int": "7"}]]}
+    assert expanded(to_wire(Value(), {"map": {"generated": pairs}})) == many
+    for no_value in ({"array": {"generated": {"generator": "text", "count": 3, "of": "a"}}}, {"generated": pairs}):
+        with pytest.raises(IllTyped):
+            to_wire(Value(), no_value)
 
 
 @pytest.mark.parametrize("body", [{"generator": "text", "count": 3, "of": "zz"}, {"generator": "none", "count": 1}, 7])
