@@ -15,7 +15,7 @@ from conformance.report.certificate.artifact import sums_of
 from conformance.report.certificate.keys import PublicKey, SigningKey
 from conformance.report.certificate.statement import INDEX, OBSERVATIONS, RECORD, sha256
 from conformance.report.untrusted import Unreadable, plain_json, read_bounded
-from conformance.vectors.files.filecodec import zipped
+from conformance.vectors.files.stored_archive import zipped
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 _EXPECTED: Final = "name the .intoto.json or the .zip that `tally certify` wrote"

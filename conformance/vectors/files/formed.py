@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import io
 import json
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +16,11 @@ from conformance.codec.form import form_of
 from conformance.contract.canonical import encode_item, head
 from conformance.contract.family import FileFormat
 from conformance.contract.types import Tensor
-from conformance.vectors.files.filecodec import encode_file, entries_of, entry_of, pickled, saved, unpickled
+from conformance.vectors.files.filecodec import encode_file
+from conformance.vectors.files.plain_pickle import pickled, unpickled
+from conformance.vectors.files.stored_archive import stored_members
 from conformance.vectors.files.temp_roots import StepRefused, not_linked, place, regular, write_file
+from conformance.vectors.files.torch_file import entries_of, entry_of, saved
 
 _TENSOR: Final = form_of(Tensor())
 _METADATA: Final = "metadata.json"
@@ -36,13 +37,11 @@ def archive_item(data: bytes, path: str) -> dict[str, Any]:
     """The item of an archive; raises StepRefused."""
     item: dict[str, Any] = {"arrays": {}}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for info in archive.infolist():
-                content = archive.read(info)
-                if info.filename == _METADATA:
-                    item["metadata"] = json.loads(content)
-                else:
-                    item["arrays"][info.filename.removesuffix(_NPY)] = _array(content)
+        for name, content in stored_members(data):
+            if name == _METADATA:
+                item["metadata"] = json.loads(content)
+            else:
+                item["arrays"][name.removesuffix(_NPY)] = _array(content)
     except Exception as error:  # a zip, its JSON and its arrays fail with a dozen exceptions, which all mean the same
         raise StepRefused(f"{path!r} is no archive of arrays: {type(error).__name__}") from None
     return item
