@@ -53,26 +53,37 @@ def test_a_file_that_torch_saved_is_found_as_it_is() -> None:
     }
 
 
-def with_pickle(content: bytes, members: int = 1) -> bytes:
+EMPTY = b"\x80\x02}."
+WRONG = {
+    "a list": {"a/data.pkl": b"\x80\x02]."},
+    "a command": {"a/data.pkl": b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R."},
+    "a reference": {"a/data.pkl": b"\x80\x02X\x01\x00\x00\x00aQ."},
+    "protocol 4": {"a/data.pkl": b"\x80\x04}."},
+    "an opcode of protocol 4": {"a/data.pkl": b"\x80\x02}\x94."},
+    "no pickle": {"a/data.pkl": None},
+    "two pickles": {"b/data.pkl": EMPTY},
+    "another folder": {"b/note": b""},
+    "big endian": {"a/byteorder": b"big"},
+    "no version": {"a/version": None},
+}
+
+
+def archive_of(members: dict[str, bytes | None], compression: int = zipfile.ZIP_STORED) -> bytes:
     target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        for number in range(members):
-            archive.writestr(f"a{number}/data.pkl", content)
+    with zipfile.ZipFile(target, "w", compression) as archive:
+        for name, data in {"a/data.pkl": EMPTY, "a/version": b"3\n", **members}.items():
+            if data is not None:
+                archive.writestr(name, data)
     return target.getvalue()
 
 
 @pytest.mark.parametrize(
     "content",
-    [
-        b"",
-        with_pickle(b"\x80\x02]."),
-        with_pickle(b"\x80\x02}.", members=2),
-        with_pickle(b"\x80\x02}.", members=0),
-        with_pickle(b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R."),
-        with_pickle(b"\x80\x02X\x01\x00\x00\x00aQ."),
-    ],
+    [b"", archive_of({}, zipfile.ZIP_DEFLATED), *map(archive_of, WRONG.values())],
+    ids=["nothing", "compressed", *WRONG],
 )
 def test_what_is_no_such_file_runs_nothing_and_is_told(content: bytes) -> None:
+    assert decode_file("pt", archive_of({})) == []
     with pytest.raises(Undecodable):
         decode_file("pt", content)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -275,12 +276,19 @@ def test_an_archive_is_stored_in_order_and_read_by_anybody(tmp_path: Path) -> No
     assert found == [("m.json", 0), ("x.npy", 0), ("b", 0)]
 
 
-def members(compression: int = zipfile.ZIP_STORED, **arrays: bytes) -> bytes:
+def members(compression: int = zipfile.ZIP_STORED, comment: bytes = b"", **arrays: bytes) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", compression) as archive:
+        archive.comment = comment
         for name, data in arrays.items():
             archive.writestr(f"{name}.npy", data)
     return target.getvalue()
+
+
+def entries_exchanged(archive: bytes) -> bytes:
+    """The archive with the two entries of its directory in the other order."""
+    first, second, end = (found.start() for found in re.finditer(b"PK\1\2|PK\5\6", archive))
+    return archive[:first] + archive[second:end] + archive[first:second] + archive[end:]
 
 
 def npy(array: Any, version: tuple[int, int] = (1, 0)) -> bytes:
@@ -297,8 +305,20 @@ def npy(array: Any, version: tuple[int, int] = (1, 0)) -> bytes:
         members(x=npy(np.zeros(2, ">i4"))),
         members(x=npy(np.zeros(2), (2, 0))),
         members(x=npy(np.zeros(2)) + b"more"),
+        members(x=npy(np.zeros(2)).replace(b"(2,), }", b"(2,)  }")),
+        members(x=npy(np.zeros(2)).replace(b" \n", b"\n\n")),
+        members(comment=b"note", x=npy(np.zeros(2))),
+        b"#!" + members(x=npy(np.zeros(2))),
+        members(x=npy(np.zeros(2))) + b"\0",
+        entries_exchanged(members(x=npy(np.zeros(2)), y=npy(np.zeros(2)))),
+        encode_file("npz", [{"name": "x.npy", "tensor": TENSOR}] * 2),
+        members(x=npy(np.zeros(2))).replace(b"PK\1\2\x14\x03\x14\0\0\0", b"PK\1\2\x14\x03\x14\0\x10\0"),
     ],
-    ids=["compressed", "columns first", "big endian", "NPY 2.0", "more behind"],
+    ids=[
+        *("compressed", "columns first", "big endian", "NPY 2.0", "more behind"),
+        *("another header", "two lines", "a comment", "bytes before", "bytes behind", "another order"),
+        *("a name twice", "a flag"),
+    ],
 )
 def test_an_archive_of_another_form_than_the_contracts_know_is_refused(archive: bytes) -> None:
     assert [member["name"] for member in decode_file("npz", members(x=npy(np.zeros(2))))] == ["x.npy"]
@@ -326,6 +346,8 @@ class Bomb:
 @pytest.mark.parametrize(
     ("codec", "data"),
     [
+        *(("pickle2", pickle.dumps({}, protocol=protocol)) for protocol in (0, 1, 3, 4, 5)),
+        ("pickle2", b"\x80\x02}\x94."),
         ("pickle2", pickle.dumps(Bomb(), protocol=2)),
         ("pickle2", b"junk"),
         ("pickle2", pickle.dumps((1, 2, 3), protocol=2)),
