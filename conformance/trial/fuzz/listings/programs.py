@@ -13,7 +13,7 @@ from conformance.trial.fuzz.listings.growth import grown, near_long
 from conformance.trial.fuzz.listings.inputs import leaf_origins, leaf_variants
 from conformance.trial.fuzz.listings.near_frozen import LISTINGS, Origins
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
-from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, may_be_asked, reading, within
+from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, may_be_asked, opening_turns, reading, within
 from conformance.trial.fuzz.seed import ACCEPTED, longest_of
 from conformance.trial.generator import Native
 from conformance.vectors.conversation.state_tracking import OUTSIDE, SUCCEEDS
@@ -23,6 +23,7 @@ _MOST_LISTED: Final = 60  # degenerate inputs of an operation
 _MOST_OTHER: Final = 20  # inputs of an operation, of each common listing
 _MOST_EMPTIED: Final = 20  # leaves of one operation
 _MOST_REFUSED: Final = 24  # degenerate inputs of an operation that a state refuses
+_MOST_TRIED: Final = 4  # inputs of an operation on each handle, to find one that lets it through
 _MOST_OTHERS: Final = 3  # degenerate inputs of every other operation in that state
 
 
@@ -97,11 +98,17 @@ def _passing(
 
 
 def open_handles(pool: Pool) -> list[tuple[ProgramCall, State]]:
-    """Turns that open a handle, each with the state that it leaves: the plain one, then others with degenerate inputs.
+    """Turns that open a handle, each with the state that it leaves: the plain one, one for every operation that it
+    refuses, then others with degenerate inputs.
 
     With its largest number as a limit, a handle lets through what the plain one refuses.
     """
     found = [] if pool.plain is None else [pool.plain]
+    for taking in dict.fromkeys(pool.taking):
+        turns = [ProgramCall(taking, seed.native, seed.roots, 0) for seed in pool.good[taking][:_MOST_TRIED]]
+        if not any(pool.passes(turn, state) for turn in turns for _, state in found):
+            welcoming = (one for one in opening_turns(pool) if any(pool.passes(turn, one[1]) for turn in turns))
+            found += islice(welcoming, 1)
     for operator in dict.fromkeys(pool.opening):
         if operator in pool.inputs:
             for turn in _degenerate(pool, operator, None, _MOST_LISTED):
