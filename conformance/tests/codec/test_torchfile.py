@@ -54,7 +54,7 @@ def test_a_file_that_torch_saved_is_found_as_it_is() -> None:
 
 
 EMPTY = b"\x80\x02}."
-WRONG = {
+WRONG: dict[str, dict[str, bytes | None]] = {
     "a list": {"a/data.pkl": b"\x80\x02]."},
     "a command": {"a/data.pkl": b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R."},
     "a reference": {"a/data.pkl": b"\x80\x02X\x01\x00\x00\x00aQ."},
