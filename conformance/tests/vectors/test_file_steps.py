@@ -297,9 +297,17 @@ def npy(array: Any, version: tuple[int, int] = (1, 0)) -> bytes:
     return target.getvalue()
 
 
+def header_of(size: int) -> bytes:
+    """An array whose header has so many bytes, most of them blanks."""
+    data = npy(np.zeros(2))
+    return data[:8] + size.to_bytes(2, "little") + data[10:128].rstrip().ljust(size - 1) + b"\n" + data[128:]
+
+
 @pytest.mark.parametrize(
     "archive",
     [
+        members(x=header_of(4_097)),
+        members(x=npy(np.zeros(2))).replace(b"PK\5\6\0\0\0\0\1\0", b"PK\5\6\0\0\0\0\2\0"),
         members(zipfile.ZIP_DEFLATED, x=npy(np.zeros(100))),
         members(x=npy(np.asfortranarray(np.eye(2)))),
         members(x=npy(np.zeros(2, ">i4"))),
@@ -315,13 +323,14 @@ def npy(array: Any, version: tuple[int, int] = (1, 0)) -> bytes:
         members(x=npy(np.zeros(2))).replace(b"PK\1\2\x14\x03\x14\0\0\0", b"PK\1\2\x14\x03\x14\0\x10\0"),
     ],
     ids=[
-        *("compressed", "columns first", "big endian", "NPY 2.0", "more behind"),
+        *("a long header", "two counts", "compressed", "columns first", "big endian", "NPY 2.0", "more behind"),
         *("another header", "two lines", "a comment", "bytes before", "bytes behind", "another order"),
         *("a name twice", "a flag"),
     ],
 )
 def test_an_archive_of_another_form_than_the_contracts_know_is_refused(archive: bytes) -> None:
-    assert [member["name"] for member in decode_file("npz", members(x=npy(np.zeros(2))))] == ["x.npy"]
+    for right in (npy(np.zeros(2)), header_of(4_096)):
+        assert [member["name"] for member in decode_file("npz", members(x=right))] == ["x.npy"]
     with pytest.raises(Undecodable):
         decode_file("npz", archive)
 
