@@ -31,6 +31,7 @@ from conformance.trial.path_content import (
     shown_content,
 )
 from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
+from conformance.vectors.compact import holds_recipe
 from conformance.vectors.conversation.difference import readable_name
 from conformance.vectors.conversation.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.files.temp_roots import fault_of
@@ -39,6 +40,7 @@ from conformance.vectors.place import OTHER_DIGITS
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
 _PLACED: Final = 180  # bystanders in one root
+_MANY: Final = 24  # steps of a case
 _SHORT: Final = 40  # characters of a text that may be the name of a file
 _LONGEST: Final = 255  # bytes of a name
 _NO_UTF_8: Final = os.fsdecode(b"\xff")
@@ -249,11 +251,23 @@ def _folders_above(path: str) -> list[str]:
 
 
 def one_of_each_group(cases: Sequence[Case], most: int) -> list[Case]:
-    """Up to `most` cases of different groups, chosen by their digests, so that rules of one group alone are tested."""
+    """Up to `most` cases of different groups, chosen by their digests, so that rules of one group alone are tested.
+
+    A large case is chosen only if all are large.
+    """
     first: dict[str, Case] = {}
-    for case in sorted(cases, key=lambda case: case.digest):
+    for case in sorted([case for case in cases if not is_large(case)] or cases, key=lambda case: case.digest):
         first.setdefault(case.group, case)
     return list(first.values())[:most]
+
+
+def is_large(case: Case) -> bool:
+    """Whether a case has many steps, or a value too long to be written out: to take it again and again costs much."""
+    return len(case.steps) > _MANY or any(
+        holds_recipe(step.inputs if isinstance(step, CallStep) else dict(step.body))
+        for step in case.steps
+        if isinstance(step, CallStep | FileStep)
+    )
 
 
 def with_harness_reads(steps: Sequence[Step], decode: Mapping[str, str]) -> tuple[Step, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from conformance.contract.model import Contract
 from conformance.tests.counter_spec import NAME, load
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import new_folder
+from conformance.trial.bystanders import one_of_each_group
 from conformance.trial.fuzz.file_example import Base, Example, ExampleFiles, Snapshots, ranked
 from conformance.trial.fuzz.file_parts import (
     ReferenceProbe,
@@ -33,6 +34,7 @@ from conformance.trial.fuzz.listings.sequences import ended
 from conformance.trial.fuzz.program import after_another_handle, needed_turns, steps_of
 from conformance.trial.fuzz.program_draw import Pool, pool_of
 from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
+from conformance.vectors.compact import recipe
 from conformance.vectors.conversation.exchange import Exchange, Transcript
 from conformance.vectors.files.damage import damage
 from conformance.vectors.files.filecodec import decode_file, encode_file
@@ -179,6 +181,15 @@ def test_calls_are_those_of_each_input_and_refused_ones_are_left_out() -> None:
     assert {one.group for one, _ in found} <= {"one", "splits"}
     assert splits in [one for one, _ in found]
     assert layout_of([]) == {}
+
+
+def test_a_case_with_a_long_value_or_many_steps_is_chosen_only_if_all_are_large() -> None:
+    long = FileStep("put", {"root": "a", "path": "long", "bytes": recipe("text", 70_000, of="00")})
+    plain = case(PROVIDER, ("open", "Pipeline.Provider.Open", FINE))
+    large = [replace(plain, id=f"{PROVIDER}::long::trace", group="long", steps=(long, *plain.steps))]
+    large.append(replace(plain, id=f"{PROVIDER}::many::trace", group="many", steps=plain.steps * 25))
+    assert one_of_each_group([*large, plain], 3) == [plain]
+    assert {one.group for one in one_of_each_group(large, 3)} == {"long", "many"}
 
 
 # -- two reasons at once

@@ -93,6 +93,13 @@ def test_what_a_self_describing_value_holds_is_grown_once_for_each_kind() -> Non
     assert len(set(grown[4]["b"])) == len(grown[5]["b"]) == 4_999
 
 
+def test_a_map_is_grown_with_its_shortest_item() -> None:
+    item = {"a": [{"name": "a row of a schema", "shape": []}], "b": 2}
+    ways = [one.natives[0]["item"] for one in large(InputPlaces(Struct((Field("item", Value()),))), [{"item": item}])]
+    assert [len(one) for one in ways[:2]] == [5_001, 5_001]
+    assert all(type(one) is int for key, one in ways[0].items() if key != "a")
+
+
 def test_a_long_leaf_comes_with_other_middles_alone() -> None:
     others: dict[str, list[Any]] = {}
     for place, natives in large(InputPlaces(INPUTS), [NATIVE]):

@@ -11,12 +11,12 @@ from typing import Any, Final, TypeVar
 from conformance.backend.outcome import ObservedResult
 from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
+from conformance.trial.bystanders import is_large
 from conformance.trial.check import comparable_answer
 from conformance.trial.fuzz.file_edits import Edit, Sizes, places_of
 from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, some_of
 from conformance.trial.generator import valid
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
-from conformance.vectors.compact import holds_recipe
 from conformance.vectors.conversation.exchange import AnyStep, ConversationContext, Transcript
 from conformance.vectors.files.formed import FormedFiles
 from conformance.vectors.files.temp_roots import StepRefused
@@ -160,11 +160,6 @@ def ranked(contract: Contract, bases: Sequence[Base]) -> list[Base]:
         return failing, -len({step.operator for step in own})
 
     return sorted((base for base in bases if not is_large(base[0])), key=rank)
-
-
-def is_large(case: Case) -> bool:
-    """Whether a call has a value that is too long to be written out: to ask it again and again costs too much."""
-    return any(holds_recipe(step.inputs) for step in case.calls)
 
 
 def is_left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:

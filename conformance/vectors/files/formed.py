@@ -18,13 +18,12 @@ from conformance.contract.family import FileFormat
 from conformance.contract.types import Tensor
 from conformance.vectors.files.filecodec import encode_file
 from conformance.vectors.files.plain_pickle import pickled, unpickled
-from conformance.vectors.files.stored_archive import stored_members
+from conformance.vectors.files.stored_archive import NPY, stored_members
 from conformance.vectors.files.temp_roots import StepRefused, not_linked, place, regular, write_file
 from conformance.vectors.files.torch_file import entries_of, entry_of, saved
 
 _TENSOR: Final = form_of(Tensor())
 _METADATA: Final = "metadata.json"
-_NPY: Final = ".npy"
 _MAGIC: Final = b"\x93NUMPY\x01\x00"
 _ALIGNMENT: Final = 64
 
@@ -41,7 +40,7 @@ def archive_item(data: bytes, path: str) -> dict[str, Any]:
             if name == _METADATA:
                 item["metadata"] = json.loads(content)
             else:
-                item["arrays"][name.removesuffix(_NPY)] = _array(content)
+                item["arrays"][name.removesuffix(NPY)] = _array(content)
     except Exception as error:  # a zip, its JSON and its arrays fail with a dozen exceptions, which all mean the same
         raise StepRefused(f"{path!r} is no archive of arrays: {type(error).__name__}") from None
     return item
@@ -53,7 +52,7 @@ def archive_bytes(item: dict[str, Any]) -> bytes:
     if "metadata" in item:
         members.append({"name": _METADATA, "text": json.dumps(_ordered(item["metadata"]), separators=(",", ":"))})
     for name, array in item["arrays"].items():
-        members.append({"name": name + _NPY, "bytes": _array_bytes(array).hex()})
+        members.append({"name": name + NPY, "bytes": _array_bytes(array).hex()})
     return encode_file("npz", members)
 
 

@@ -15,7 +15,7 @@ from conformance.codec.form import form_of
 from conformance.contract.lazy import np
 from conformance.contract.types import Tensor
 
-ENDING: Final = ".npy"
+NPY: Final = ".npy"
 _END: Final = struct.Struct("<4s4H2LH")  # signature, two disks, two counts, size and offset of the directory, comment
 _FLAGS: Final = 0x0808  # the sizes are behind the member; its name is UTF-8
 _MAX_HEADER: Final = 4096
@@ -46,8 +46,10 @@ def stored_members(data: bytes) -> list[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         infos = archive.infolist()
         signature, *_, here, entries, _, start, comment = _END.unpack(data[-_END.size :])
-        if signature != b"PK\5\6" or comment or start != archive.start_dir or not here == entries == len(infos):
-            raise ValueError("there is something before or behind the archive")
+        if signature != b"PK\5\6" or comment or start != archive.start_dir:
+            raise ValueError("there is something before or behind the archive, or a comment")
+        if not here == entries == len(infos):
+            raise ValueError(f"its end counts {here} and {entries} members, its directory has {len(infos)}")
         for info in infos:
             if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ~_FLAGS:
                 raise ValueError(f"the member {info.filename!r} is not stored as it is")
@@ -76,7 +78,7 @@ def arrays_in(data: bytes) -> list[dict[str, Any]]:
 
 
 def _member(name: str, data: bytes) -> dict[str, Any]:
-    if name.endswith(ENDING):
+    if name.endswith(NPY):
         return {"name": name, "tensor": _TENSOR.from_native(_array(name, data))}
     try:
         return {"name": name, "text": data.decode()}

@@ -17,6 +17,7 @@ from impl.reference.pipeline.tensors import WIDTHS
 
 MAX_ITEMS: Final = 2**21
 MAX_DEPTH: Final = 64
+_NUMBERS_OR_NONE: Final = (int, float, bool, type(None))
 _SHOWN: Final = 80
 
 
@@ -75,7 +76,7 @@ def require_plain(value: object) -> None:
             inside = item
         elif type(item) is str and not is_text(item):
             raise invalid("a text has half of a surrogate pair")
-        elif type(item) not in (str, int, float, bool, type(None)):
+        elif type(item) not in (str, *_NUMBERS_OR_NONE):
             kind = type(item).__name__
             allowed = "dict, list, str, int, float, bool and None"
             raise invalid(f"the metadata must be made of {allowed}: got the type {kind}")
@@ -83,7 +84,7 @@ def require_plain(value: object) -> None:
         # A list inside itself, or one that occurs twice in each of forty others, never ends.
         if items > MAX_ITEMS or (inside and depth == MAX_DEPTH):
             raise invalid(f"the metadata holds more than {MAX_ITEMS} items or {MAX_DEPTH} levels")
-        waiting += [(depth + 1, part) for part in inside]
+        waiting += [(depth + 1, part) for part in inside if type(part) not in _NUMBERS_OR_NONE]
 
 
 def without_tuples(value: object, depth: int = 0) -> object:

@@ -14,14 +14,13 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import Scalar, Struct, places_of, without_places
-from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads, written_out
+from conformance.trial.bystanders import is_large, is_matched, near_misses, with_harness_reads, written_out
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step, reshapes
 from conformance.trial.fuzz.file_example import (
     Base,
     Example,
     edits_file_in_use,
     evenly_chosen,
-    is_large,
     is_left_open,
     places_asked,
 )

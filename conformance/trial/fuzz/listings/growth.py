@@ -168,7 +168,7 @@ def _enlarged(place: Place, numbers: Sequence[int]) -> Iterator[list[Any]]:
             first = place.value[0]
             yield from _many(first, _inner(place.type), _sizes(_most(first), numbers))
         case dict() if place.value and not isinstance(place.type, Struct):
-            key = min(place.value)
+            key = min(place.value, key=lambda key: (len(printed(place.value[key])), key))  # a short item costs least
             item, kind = place.value[key], _dtype_inside(place.type)
             most = _most(item)
             others = (some for some, *_ in _many(item, _inner(place.type), (most,)))
