@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call, Talk
-from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, observe
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, Outcome, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import LawUse
@@ -131,17 +131,27 @@ class Tools:
         outcomes = yield calls
         results = []
         for call, outcome in zip(calls, outcomes, strict=True):
-            observed = observe(outcome, call.operator, self.codebook, self.dialect)
-            if isinstance(observed, ObservedResult):
-                forms = self.codebook[call.operator]
-                results.append({**(forms.lasting or forms.outputs).to_native(observed.fields), **observed.handles})
-            elif isinstance(observed, ObservedFailure):
-                raise LawBroken(f"a call that no guard refuses failed with {observed.code}", call)
-            elif isinstance(observed, BadAnswer):
-                raise LawBroken(f"an ill-typed answer: {observed.error}", call)
-            else:
-                raise LawBroken(f"no answer: {observed}", call)
+            found = self._found(call, outcome)
+            if isinstance(found, str):
+                raise LawBroken(f"a call that no guard refuses failed with {found}", call)
+            results.append(found)
         return results
+
+    def ask_either(self, call: Call) -> Asking[dict[str, Any] | str]:
+        """The native result of a call, or the code of its failure; raises LawBroken where it gives neither."""
+        (outcome,) = yield [call]
+        return self._found(call, outcome)
+
+    def _found(self, call: Call, outcome: Outcome) -> dict[str, Any] | str:
+        observed = observe(outcome, call.operator, self.codebook, self.dialect)
+        if isinstance(observed, ObservedResult):
+            forms = self.codebook[call.operator]
+            return {**(forms.lasting or forms.outputs).to_native(observed.fields), **observed.handles}
+        if isinstance(observed, ObservedFailure):
+            return observed.code
+        if isinstance(observed, BadAnswer):
+            raise LawBroken(f"an ill-typed answer: {observed.error}", call)
+        raise LawBroken(f"no answer: {observed}", call)
 
     def ask_refused(
         self, calls: Sequence[Call], what: str = "a call that must be refused"

@@ -65,6 +65,12 @@ def never_asks(inputs: Native, result: Native, memory: Memory) -> Native:
     return {name: value for name, value in result.items() if name != "wants_item"}
 
 
+def no_warnings_of_an_iterator(inputs: Native, result: Native, memory: Memory) -> Native:
+    if "wants_item" in result:
+        memory[inputs["handle"]] = True
+    return {**result, "warnings": []} if inputs["handle"] in memory else result
+
+
 def one_more(inputs: Native, result: Native, memory: Memory) -> Native:
     return {"counts": [count + 1 for count in result["counts"]]}
 
@@ -77,6 +83,8 @@ SINS: list[Sin] = [
     answers("stream-sources-alike", "other tokens", CHUNK, turned_round_for_others, "chunks from the source 'file'"),
     answers("stream-sources-alike", "another hash", CURSOR, other_hash_for_others, "the cursor over the source 'file'"),
     answers("stream-sources-alike", "no item asked for", CHUNK, never_asks, "chunks from the source 'iterator'"),
+    answers("stream-kinds-alike", "other tokens", CHUNK, turned_round_for_others, "as file and as a list of tokens"),
+    answers("stream-kinds-alike", "no warnings", CHUNK, no_warnings_of_an_iterator, "the source is iterator"),
     answers("stream-shuffle-keeps-slices", "slices turned round", CHUNK, turned_round, "the slices of pass 1"),
     answers("stream-shuffle-keeps-slices", "one pass for ever", CHUNK, the_first, "in one order"),
     answers("firing-counts-add-up", "one more", FIRING_COUNTS, one_more, "cut after 1 tokens"),
