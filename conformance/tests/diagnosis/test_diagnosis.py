@@ -13,7 +13,7 @@ from conformance.tests.mutant_results import DECODE, ORDER, attempted, codebook,
 from conformance.tests.shipped import shipped_library
 from conformance.trial.check import Check, Diagnosis, FailedCall, Kind, Result, Verdict
 from conformance.trial.client import attempt
-from conformance.trial.diagnosis.diagnosis import MOST_FOR_ONE, MOST_UNLISTED, NOT_EXPLAINED, diagnose
+from conformance.trial.diagnosis.diagnosis import MOST_FOR_ONE, MOST_SUSPECTS, MOST_UNLISTED, NOT_EXPLAINED, diagnose
 from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status, believed
 
 Answers = Mapping[str, Result]
@@ -290,6 +290,16 @@ def test_many_suspects_are_asked_where_no_frozen_case_fails(kind: Kind) -> None:
     asked = Asked(**{id_: [broken if id_ == "x3" else result("law", Verdict.PASS, kind=kind)] for id_ in names})
     asked.other = {id_: "near" for id_ in names if id_ != "x3"}
     assert diagnose([broken], known, rows, asked) == single(("x3",), "errs", ("N3",), ("NA3",))
+
+
+def test_very_many_suspects_are_not_asked_whatever_fails() -> None:
+    names = [f"x{k}" for k in range(MOST_SUSPECTS + 1)]
+    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
+    asked = Asked()
+    why = "101 known mistakes are not ruled out; only more checks tell them apart"
+    broken = result("law", Verdict.FAIL, kind=Kind.LAW)
+    assert diagnose([broken], known, rows, asked) == Diagnosis(explained=False, sentence=why)
+    assert asked.log == []
 
 
 def test_many_suspects_are_not_asked_where_behaviour_alone_fails() -> None:

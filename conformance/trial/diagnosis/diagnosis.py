@@ -17,6 +17,7 @@ NOT_EXPLAINED: Final = Diagnosis(explained=False)
 SHOWN: Final = 3  # sentences of mutants that the selected cases do not tell apart
 MOST_UNLISTED: Final = 24  # mutants that the matrix does not have; more of them would take minutes to ask
 MOST_FOR_ONE: Final = 24  # suspects where one case fails, or none; each of them takes half a second to ask
+MOST_SUSPECTS: Final = 100  # in all; without a vector that was judged, every mutant of the operator is one
 _JUDGED: Final = (Verdict.PASS, Verdict.FAIL)
 _TRIED: Final = (Kind.VECTOR, Kind.LAW)  # checks that a mutant can be given one by one
 
@@ -48,8 +49,8 @@ def diagnose(
     the matrix is a suspect too, unless there are many. Each of them is asked the failing checks, the passing ones that
     are not believed, counterexamples, calls near what failed, and new calls; one other answer clears it. A crash or
     timeout is never a mutant's doing. Where one frozen case fails, or behaviour alone, which no mutant is asked,
-    many suspects are not asked: it would take minutes. A mistake that no mutant makes is not explained: there is no
-    nearest one.
+    many suspects are not asked, and very many never: it would take minutes. A mistake that no mutant makes is not
+    explained: there is no nearest one.
     """
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     if not failed and all(result.verdict is not Verdict.ERROR for result in results):
@@ -60,7 +61,8 @@ def diagnose(
     listed, single = list(_suspects(results, mutants, matrix, held)), len(_evidence(failed)) == 1
     by_a_case = any(result.check.id in held for result in failed)
     by_behaviour = all(result.check.kind is Kind.BEHAVIOUR for result in failed)
-    many = len(listed) > MOST_FOR_ONE and ((single and by_a_case) or by_behaviour)
+    alone = (single and by_a_case) or by_behaviour
+    many = len(listed) > (MOST_FOR_ONE if alone else MOST_SUSPECTS)
     alike = [] if many else [mutant for mutant in listed if _agrees(mutant, results, matrix, interview, held)]
     others = unlisted(mutants, matrix)
     if len(others) <= MOST_UNLISTED:
