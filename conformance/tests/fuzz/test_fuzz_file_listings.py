@@ -19,7 +19,7 @@ from conformance.tests.counter_spec import NAME, load
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import new_folder
 from conformance.trial.bystanders import one_of_each_group
-from conformance.trial.fuzz.file_example import Base, Example, ExampleFiles, Snapshots, ranked
+from conformance.trial.fuzz.file_example import Base, Example, ExampleFiles, Snapshots, ranked, until_left_open
 from conformance.trial.fuzz.file_parts import (
     ReferenceProbe,
     files_read_together,
@@ -33,7 +33,7 @@ from conformance.trial.fuzz.listings.files import calls_of_each_input, files_of_
 from conformance.trial.fuzz.listings.sequences import ended
 from conformance.trial.fuzz.program import after_another_handle, needed_turns, steps_of
 from conformance.trial.fuzz.program_draw import Pool, pool_of
-from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep
+from conformance.vectors.case import CallStep, Case, Expected, ExpectedFailure, ExpectedResult, FileStep, TreeStep
 from conformance.vectors.compact import recipe
 from conformance.vectors.conversation.exchange import Exchange, Transcript
 from conformance.vectors.files.damage import damage
@@ -190,6 +190,15 @@ def test_a_case_with_a_long_value_or_many_steps_is_chosen_only_if_all_are_large(
     large.append(replace(plain, id=f"{PROVIDER}::many::trace", group="many", steps=plain.steps * 25))
     assert one_of_each_group([*large, plain], 3) == [plain]
     assert {one.group for one in one_of_each_group(large, 3)} == {"long", "many"}
+
+
+def test_nothing_is_asked_after_a_call_that_may_leave_files_which_the_contract_leaves_open() -> None:
+    recover = contract("UML_OS.Checkpoint.RecoverRun_v1")
+    call, put = CallStep("one", recover.operator, {}, FINE), FileStep("put", {"root": "a", "path": "x", "text": ""})
+    look = TreeStep("a", ".", {})
+    example = Example((put,), ((put,),), (put, call, put, replace(call, name="two"), look), "kept")
+    assert until_left_open(recover, example).after == (put, call, look)
+    assert until_left_open(contract(CONSUMER), example) is example
 
 
 # -- two reasons at once

@@ -16,7 +16,7 @@ from conformance.trial.check import comparable_answer
 from conformance.trial.fuzz.file_edits import Edit, Sizes, places_of
 from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, some_of
 from conformance.trial.generator import valid
-from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep
+from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
 from conformance.vectors.conversation.exchange import AnyStep, ConversationContext, Transcript
 from conformance.vectors.files.formed import FormedFiles
 from conformance.vectors.files.temp_roots import StepRefused
@@ -164,8 +164,21 @@ def ranked(contract: Contract, bases: Sequence[Base]) -> list[Base]:
 
 def is_left_open(contract: Contract, before: Sequence[AnyStep]) -> bool:
     """Whether an earlier call may have left files that the contract leaves open; a later edit may make them matter."""
-    asked = any(isinstance(step, CallStep) and contract.owns(step.operator) for step in before)
-    return bool(contract.fuzz_loose) and asked
+    return bool(contract.fuzz_loose) and any(_asks(contract, step) for step in before)
+
+
+def until_left_open(contract: Contract, example: Example) -> Example:
+    """An example that ends with the first call after its edits if that may leave files that the contract leaves open:
+    such a file decides what later steps do. The looks at the trees stay."""
+    own = (k for k, step in enumerate(example.after) if _asks(contract, step))
+    if not contract.fuzz_loose or (first := next(own, None)) is None:
+        return example
+    looks = (step for step in example.after[first + 1 :] if isinstance(step, TreeStep))
+    return replace(example, after=(*example.after[: first + 1], *looks))
+
+
+def _asks(contract: Contract, step: AnyStep) -> bool:
+    return isinstance(step, CallStep | QuestionCall) and contract.owns(step.operator)
 
 
 def edits_file_in_use(contract: Contract, edit: Edit, before: Sequence[AnyStep]) -> bool:

@@ -27,7 +27,15 @@ from conformance.trial.check import (
 )
 from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
-from conformance.trial.fuzz.file_example import Example, Snapshots, edits_file_in_use, is_left_open, names, places_asked
+from conformance.trial.fuzz.file_example import (
+    Example,
+    Snapshots,
+    edits_file_in_use,
+    is_left_open,
+    names,
+    places_asked,
+    until_left_open,
+)
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
 from conformance.trial.fuzz.listings.files import FILE_LISTINGS, degenerate_inputs, files_of_other_calls, whole_calls
 from conformance.trial.fuzz.listings.refusals import competing, damaged_twice, escaping_paths, is_refused
@@ -194,7 +202,12 @@ class FileSearch:
 
     def try_all(self, asked: Iterable[Asking]) -> None:
         """Ask both sides several examples at a time, until one is answered wrongly; later ones do not count."""
-        walks = walked_by_both(asked, lambda one: one[0].steps, self.reference, self.backend)
+        fit = (
+            (until_left_open(self.contract, example), choices)
+            for example, choices in asked
+            if not is_left_open(self.contract, example.before)
+        )
+        walks = walked_by_both(fit, lambda one: one[0].steps, self.reference, self.backend)
         while self.found is None and (walk := next(walks, None)) is not None:
             (example, choices), walked = walk
             self.try_one(example, choices, walked)
