@@ -19,7 +19,7 @@ from conformance.trial.bystanders import one_of_each_group, with_harness_reads
 from conformance.trial.check import Check, Result, Verdict, lost, unjudged
 from conformance.trial.client import Client
 from conformance.trial.fuzz.draw import DrawnCall, only_drawn
-from conformance.trial.fuzz.file_example import Example
+from conformance.trial.fuzz.file_example import Example, is_left_open, until_left_open
 from conformance.trial.fuzz.files import FileSearch
 from conformance.trial.fuzz.machine import MachineSearch
 from conformance.trial.fuzz.mutation import mutated
@@ -159,7 +159,9 @@ class _Hand:
             wire = {**self.forms.inputs.from_native({**native, **self._places(step)}), **self._roots(step)}
             steps = with_harness_reads(case.steps, self.contract.fuzz_decode)
             at = next(place for place, one in enumerate(steps) if one is step)
-            return Example(steps[:at], (), (QuestionCall(step.name, step.operator, wire), *steps[at + 1 :]), case.id)
+            if not is_left_open(self.contract, steps[:at]):
+                after = (QuestionCall(step.name, step.operator, wire), *steps[at + 1 :])
+                return until_left_open(self.contract, Example(steps[:at], (), after, case.id))
         return None
 
     def _is_whole(self, step: Any) -> bool:
