@@ -138,7 +138,8 @@ class _Hand:
         self.contract, self.codebook, self.forms = contract, codebook, codebook[contract.operator]
         self.plain, self.bounds = without_places(contract.inputs), InputLimits(contract)
         some = [one for one in cases if one.profile == "quick" and not runs_alone(one.steps)]
-        found = [(case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step)]
+        calls = ((case, k) for case in some for k, step in enumerate(case.steps) if self._is_whole(step))
+        found = [(case, k) for case, k in calls if not is_left_open(contract, case.steps[:k])]
         chosen = {case.id for case in one_of_each_group([case for case, _ in found], _BASES)}
         self.places = [(case, k) for case, k in found if case.id in chosen]
         natives = [self._native(case.steps[k]) for case, k in self.places]
@@ -159,9 +160,8 @@ class _Hand:
             wire = {**self.forms.inputs.from_native({**native, **self._places(step)}), **self._roots(step)}
             steps = with_harness_reads(case.steps, self.contract.fuzz_decode)
             at = next(place for place, one in enumerate(steps) if one is step)
-            if not is_left_open(self.contract, steps[:at]):
-                after = (QuestionCall(step.name, step.operator, wire), *steps[at + 1 :])
-                return until_left_open(self.contract, Example(steps[:at], (), after, case.id))
+            after = (QuestionCall(step.name, step.operator, wire), *steps[at + 1 :])
+            return until_left_open(self.contract, Example(steps[:at], (), after, case.id))
         return None
 
     def _is_whole(self, step: Any) -> bool:
