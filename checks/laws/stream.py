@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from checks.laws.stream_sources import (
+    INPUT,
+    ITERATOR,
+    Documents,
+    Source,
+    boundaries_in,
+    corpus,
+    cut_at,
+    interleaved,
+    shuffled,
+    sources,
+)
 from conformance.backend.driver import Call
 from conformance.trial.law import (
     Asking,
@@ -17,22 +28,16 @@ from conformance.trial.law import (
     Point,
     Split,
     Tools,
-    derived_bytes,
-    derived_number,
     law_root,
     must,
     must_equal,
 )
 
-Source = Mapping[str, Any]
 Answer = dict[str, Any]
 
 FIRING_COUNTS: Final = "Stream.FiringCounts"
 _SLICE: Final = 256  # tokens
-_TOKENS: Final = 2**16  # tokens have 16 bits
 _PASSES: Final = 2
-INPUT: Final[Source] = {"kind": "interactive", "on_end": "stop"}
-ITERATOR: Final = "iterator"
 _LEVELS: Final[Mapping[str, list[int]]] = {"seed": [1, 8, 64, 512], "coprime": [3, 5, 7]}
 
 
@@ -63,18 +68,6 @@ class Rank:
         return Stream(self, restored["handle"], documents)
 
 
-class Documents:
-    """The items of an iterator, pass after pass; it gives no more of them than so many passes have."""
-
-    def __init__(self, documents: Sequence[Sequence[int]], passes: int) -> None:
-        self._coming = [item for _ in range(passes) for item in (*documents, None)]
-
-    def next(self) -> Sequence[int] | None:
-        """The next document, None where a pass ends."""
-        must(bool(self._coming), "the stream asks for items beyond the passes that the law reads")
-        return self._coming.pop(0)
-
-
 @dataclass(frozen=True, slots=True)
 class Stream:
     """An open stream, and the items of its source if it is an iterator."""
@@ -83,15 +76,18 @@ class Stream:
     handle: str
     documents: Documents | None = None
 
+    def call(self, method: str, **inputs: Any) -> Call:
+        """The call of a method of this stream."""
+        return self.rank.tools.call(f"Stream.{method}", {"handle": self.handle, **inputs})
+
     def ask(self, method: str, **inputs: Any) -> Asking[Answer]:
         """The answer of a method of this stream."""
-        _, answer = yield from self.rank.tools.ask_one(f"Stream.{method}", {"handle": self.handle, **inputs})
+        (answer,) = yield from self.rank.tools.ask([self.call(method, **inputs)])
         return answer
 
     def say(self, method: str, **inputs: Any) -> Asking[Answer | str]:
         """The answer of a method of this stream, or the code of its refusal."""
-        call = self.rank.tools.call(f"Stream.{method}", {"handle": self.handle, **inputs})
-        return (yield from self.rank.tools.ask_either(call))
+        return (yield from self.rank.tools.ask_either(self.call(method, **inputs)))
 
     def next(self, size: int) -> Asking[Answer | str]:
         """The answer to NextChunk, or the code of its refusal; an iterator is given the items that it asks for."""
@@ -109,7 +105,8 @@ class Stream:
         """One whole step: the next chunk, if there is one, and the advance to a pulse."""
         answer = yield from self.next(size)
         if isinstance(answer, str):
-            raise LawBroken(f"NextChunk, which no guard refuses, failed with {answer}")
+            call = self.call("NextChunk", chunk_size=size)
+            raise LawBroken(f"a call that no guard refuses failed with {answer}", call)
         yield from self.ask("Advance", pulse_id=pulse_id)
         chunk: Answer | None = answer.get("chunk")
         return chunk
@@ -150,52 +147,6 @@ class Stream:
             end += len(document)
             yield from self.ask("Push", tokens=list(document), boundary=end in boundaries)
         yield from self.ask("EndInput")
-
-
-def cut_at(tokens: Sequence[int], boundaries: Sequence[int]) -> list[Sequence[int]]:
-    """The documents that boundaries cut tokens into."""
-    cuts = [0, *(offset for offset in boundaries if 0 < offset < len(tokens)), len(tokens)]
-    return [tokens[start:end] for start, end in pairwise(cuts)]
-
-
-def corpus(length: int) -> list[int]:
-    """Tokens that are all different up to a length of 65,536."""
-    start = derived_number(f"corpus {length}", _TOKENS - 1)
-    return [(start + 40_503 * k) % _TOKENS for k in range(length)]
-
-
-def boundaries_in(length: int) -> list[int]:
-    """Some document ends, among them the first and the last possible one."""
-    return sorted({1, length // 3, length // 2, max(1, length - 1)})
-
-
-def sources(tokens: Sequence[int], boundaries: Sequence[int], on_end: str, root: Path) -> dict[str, Source]:
-    """Every kind of source that serves these tokens in this order; input and iterator must also be told the tokens."""
-    (root / "words.bin").write_bytes(b"".join(token.to_bytes(2, "little") for token in tokens))
-    (root / "wide.bin").write_bytes(b"".join(token.to_bytes(4, "little") for token in tokens))
-    ends = {"on_end": on_end, "boundaries": list(boundaries)}
-    file = {"kind": "file", "path": "words.bin", "dtype": "u16", **ends}
-    return {
-        "tokens": {"kind": "tokens", "tokens": list(tokens), **ends},
-        "file": file,
-        "wide file": {**file, "path": "wide.bin", "dtype": "u32"},
-        "part": {"kind": "interleaved", "parts": [{**file, "on_end": "stop"}], "pattern": [0], "on_end": on_end},
-        "input": INPUT,
-        ITERATOR: {"kind": ITERATOR, "on_end": on_end},
-    }
-
-
-def shuffled(tokens: Sequence[int], seed: int) -> Source:
-    """The tokens in an order that a derived seed draws."""
-    part = {"kind": "tokens", "tokens": list(tokens)}
-    return {"kind": "shuffled", "seed": derived_bytes(f"shuffle {seed}", 16), "parts": [part], "on_end": "wrap"}
-
-
-def interleaved(tokens: Sequence[int]) -> Source:
-    """The tokens once, between those of a part that never ends."""
-    once = {"kind": "tokens", "tokens": list(tokens), "on_end": "stop"}
-    ever = {"kind": "tokens", "tokens": list(range(10)), "on_end": "wrap"}
-    return {"kind": "interleaved", "parts": [once, ever], "pattern": [0, 1, 0], "on_end": "wrap"}
 
 
 def is_read_to_its_end(point: Point) -> bool:

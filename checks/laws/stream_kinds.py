@@ -1,66 +1,41 @@
-"""The law of streams that one rule is for every kind of source: lists, files, arrays, parts, inputs and iterators."""
+"""The law of streams that every kind of source follows one rule: lists, files, arrays, parts, inputs and iterators."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
-from checks.laws.stream import (
-    INPUT,
-    ITERATOR,
-    Documents,
-    Rank,
-    Source,
-    Stream,
-    boundaries_in,
-    corpus,
-    cut_at,
-    is_read_to_its_end,
-)
+from checks.laws.stream import Rank, Stream, is_read_to_its_end
+from checks.laws.stream_sources import INPUT, ITERATOR, Documents, Source, boundaries_in, corpus, cut_at, forms
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
 
-def _forms(tokens: Sequence[int], boundaries: Sequence[int], root: Path, name: str) -> dict[str, Source]:
-    """The tokens as a list, as files of 16 and 32 bits and as an array of NumPy, without an end of their own."""
-    words = b"".join(token.to_bytes(2, "little") for token in tokens)
-    (root / f"{name}.bin").write_bytes(words)
-    (root / f"{name}.wide").write_bytes(b"".join(token.to_bytes(4, "little") for token in tokens))
-    header = f"{{'descr': '<u2', 'fortran_order': False, 'shape': ({len(tokens)},), }}"
-    header = f"{header:<117}\n"  # with the ten bytes before it, two times 64
-    (root / f"{name}.npy").write_bytes(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + words)
-    some: dict[str, Source] = {
-        "tokens": {"kind": "tokens", "tokens": list(tokens)},
-        "file": {"kind": "file", "path": f"{name}.bin", "dtype": "u16"},
-        "wide file": {"kind": "file", "path": f"{name}.wide", "dtype": "u32"},
-        "array": {"kind": "file", "path": f"{name}.npy"},
-    }
-    return {kind: {**form, "boundaries": list(boundaries)} for kind, form in some.items()}
-
-
-def _families(forms: Mapping[str, Source], on_end: str) -> dict[str, dict[str, Source]]:
+def _families(some: Mapping[str, Source], on_end: str) -> dict[str, dict[str, Source]]:
     """Each form as the whole source, as the part of an interleaved one, and as the part of a shuffled one."""
     seed = derived_bytes("kinds", 16)
     return {
-        "alone": {kind: {**form, "on_end": on_end} for kind, form in forms.items()},
-        "interleaved": {
+        "a whole source": {kind: {**form, "on_end": on_end} for kind, form in some.items()},
+        "an interleaved source": {
             kind: {"kind": "interleaved", "parts": [{**form, "on_end": "stop"}], "pattern": [0], "on_end": on_end}
-            for kind, form in forms.items()
+            for kind, form in some.items()
         },
-        "shuffled": {
-            kind: {"kind": "shuffled", "seed": seed, "parts": [form], "on_end": on_end} for kind, form in forms.items()
+        "a shuffled source": {
+            kind: {"kind": "shuffled", "seed": seed, "parts": [form], "on_end": on_end} for kind, form in some.items()
         },
     }
 
 
 def _kinds_alike(tools: Tools, length: int, size: int, world_size: int, on_end: str) -> LawTalk:
-    """The last rank asks; what a refusal or a warning does not depend on is the same in every family."""
+    """The last rank makes the same calls over every kind of source.
+
+    The answers are the same within a family of sources; which calls are refused and warned of is the same in all.
+    """
     tokens, boundaries = corpus(length), boundaries_in(length)
     with law_root() as root:
         rank = Rank(tools, root, world_size - 1, world_size, (2, 1, 8))
-        mine = _families(_forms(tokens, boundaries, root, "mine"), on_end)
+        mine = _families(forms(tokens, boundaries, root, "mine"), on_end)
         others = [
-            _families(_forms(wrong, boundaries, root, name), on_end)
+            _families(forms(wrong, boundaries, root, name), on_end)
             for name, wrong in (("changed", [token ^ 1 for token in tokens]), ("longer", [*tokens, 7]))
         ]
         rules: dict[str, Any] = {}
@@ -73,15 +48,16 @@ def _kinds_alike(tools: Tools, length: int, size: int, world_size: int, on_end: 
                 told |= yield from _ways_back(stream, source, changed, longer, size)
                 told["rest"] = yield from stream.read(size, range(20, 22 + 2 * length // (size * world_size)))
                 expected = expected or told
-                must_equal(expected, told, f"a source {family}, as {kind} and as a list of tokens")
-            _same_rules(rules, {name: _outcome(one) for name, one in expected.items()}, family)
+                must_equal(expected, told, f"{family} with the {kind}, compared with the list of tokens")
+            _same_rules(rules, {what: _outcome(one) for what, one in expected.items()}, family)
         documents = Documents(cut_at(tokens, boundaries), 3 + world_size)
         for source in (INPUT, {"kind": ITERATOR, "on_end": on_end}):
             stream = yield from rank.open(source, None if source is INPUT else documents)
             if source is INPUT:
                 yield from stream.push(tokens, boundaries)
             told = yield from _rules_of(stream, source, size)
-            _same_rules(rules, {name: _outcome(one) for name, one in told.items()}, str(source["kind"]))
+            name = "an input" if source is INPUT else "an iterator"
+            _same_rules(rules, {what: _outcome(one) for what, one in told.items()}, name)
 
 
 def _rules_of(stream: Stream, source: Source, size: int) -> Asking[dict[str, Any]]:
@@ -140,12 +116,11 @@ def _outcome(told: Any) -> Any:
     return told if isinstance(told, str) else told.get("warnings") if isinstance(told, dict) else None
 
 
-def _same_rules(rules: dict[str, Any], told: Mapping[str, Any], kind: str) -> None:
+def _same_rules(rules: dict[str, Any], told: Mapping[str, Any], source: str) -> None:
     """Compare the outcomes over one kind of source with those over the kinds before, and note them."""
     for what, outcome in told.items():
         if what != "a restore over more tokens":  # only sources with a length notice it at once
-            where = f"{what}, where the source is {kind}, compared with a list"
-            must_equal(rules.setdefault(what, outcome), outcome, where)
+            must_equal(rules.setdefault(what, outcome), outcome, f"{what} over {source}, compared with a list")
 
 
 LAWS: Final = (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from checks.laws.data_runs import derived_cursors
-from checks.laws.stream import Documents
+from checks.laws.stream_sources import Documents
 from conformance.backend.outcome import Failure, Outcome, ProtocolError, RawResult
 from conformance.contract.model import LawUse
 from conformance.contract.yaml.source import MalformedContract, Position
