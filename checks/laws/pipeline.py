@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,25 @@ FIELD: Final = "row"
 SEED: Final = 1337
 _MODULUS: Final = 127
 _SPLITS: Final = ("train", "val")
+
+
+def metadata(batch_size: int, schema: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """What meta.pkl says of batches of this size and these fields."""
+    required = {"dataset_name": "rows", "training_type": "CLASSIFICATION", "split_info": {"train": {}, "val": {}}}
+    return {**required, "batch_size": batch_size, "batch_schema": list(schema), **more}
+
+
+def provider_config(meta: Mapping[str, Any], batches_per_file: int, backlog: int, codec: str = "npz") -> dict[str, Any]:
+    """The configuration of a provider with this metadata."""
+    sizes = {"batch_size": meta["batch_size"], "batches_per_file": batches_per_file, "max_backlog_files": backlog}
+    fixed = {"sleep_seconds": 1.0, "seed": SEED, "verbose": False, "sampler": "counting"}
+    return {**sizes, **fixed, "codec": codec, "meta": dict(meta)}
+
+
+def consumer_config(size: int, cache_files: int, codec: str = "npz") -> dict[str, Any]:
+    """The configuration of a consumer."""
+    marks = {"high_watermark": 1, "low_watermark": 0}
+    return {"prefer_queue": True, "cache_files": cache_files, **marks, "codec": codec, "batch_size": size}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +65,13 @@ class Queue:
 
     def open_provider(self) -> Asking[str]:
         """A new provider; its handle."""
-        field = {"name": FIELD, "dtype": "uint8", "shape": []}
-        meta = {
-            "dataset_name": "rows",
-            "training_type": "CLASSIFICATION",
-            "batch_size": self.batch_size,
-            "batch_schema": [field],
-            "split_info": {"train": {}, "val": {}},
-        }
-        config = {
-            "batch_size": self.batch_size,
-            "batches_per_file": self.batches_per_file,
-            "max_backlog_files": self.backlog,
-            "sleep_seconds": 1.0,
-            "seed": SEED,
-            "verbose": False,
-            "codec": "npz",
-            "sampler": "counting",
-            "meta": meta,
-        }
+        meta = metadata(self.batch_size, [{"name": FIELD, "dtype": "uint8", "shape": []}])
+        config = provider_config(meta, self.batches_per_file, self.backlog)
         return (yield from self._opened(PROVIDER, config))
 
     def open_consumer(self) -> Asking[str]:
         """A new consumer; its handle."""
-        config = {
-            "prefer_queue": True,
-            "cache_files": self.cache_files,
-            "high_watermark": 1,
-            "low_watermark": 0,
-            "codec": "npz",
-            "batch_size": self.size,
-        }
-        return (yield from self._opened(CONSUMER, config))
+        return (yield from self._opened(CONSUMER, consumer_config(self.size, self.cache_files)))
 
     def _opened(self, machine: str, config: dict[str, Any]) -> Asking[str]:
         _, opened = yield from self.tools.ask_one(f"{machine}.Open", {"root": str(self.root), "config": config})

@@ -1,0 +1,258 @@
+"""Laws of the file queue: the same content gets the same answers, whatever form or codec it is written in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+
+from checks.laws.pipeline import CONSUMER, PROVIDER, consumer_config, metadata, provider_config
+from checks.laws.pipeline_writers import PickleWriter, archive, json_text, npy
+from conformance.backend.driver import Call
+from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
+
+_INTEGERS: Final = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+DTYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64")
+_FORMS: Final = 6  # of one pickle
+_CHANGES: Final = 4  # of one metadata
+_BITS: Final = (0, 7, 8, 15, 16, 31, 32, 53, 63, 64, 99)
+_SCALARS: Final = (
+    *(sign * 2**bits + beside for bits in _BITS for beside in (-1, 0) for sign in (1, -1)),
+    *(0.0, -0.0, 1.0, 0.1, -2.5e-8, 1e22, 5e-324, 2.0**53, math.inf, -math.inf, math.nan),
+    *("", "a", "A", " a", "é", "e\u0301", "€", "\U0001f600", "a\nb", "\\", "\\u0041", "'", "\0", "x" * 255, "y" * 256),
+    *(None, True, False),
+)
+
+
+def _drawing(name: str) -> Random:
+    return Random(derived_bytes(name, 32))  # noqa: S311
+
+
+def _value(draw: Random, depth: int = 3) -> Any:
+    """A plain value of so many levels at most."""
+    kind = draw.randrange(4) if depth else 0
+    if kind == 1:
+        return [_value(draw, depth - 1) for _ in range(draw.randrange(5))]
+    if kind == 2:
+        keys = draw.sample(["a", "b", "A", "", "é", 1, -1, 1.5, None], draw.randrange(4))
+        return {key: _value(draw, depth - 1) for key in keys}
+    return draw.choice(_SCALARS)
+
+
+def _schema(draw: Random) -> list[dict[str, Any]]:
+    """Fields of different names."""
+    names = draw.sample(["row", "x", "y", "a.b", "_1", "Row", "10", "2"], draw.randrange(1, 4))
+    fields = []
+    for name in names:
+        shape = [draw.choice([1, 2, 3]) for _ in range(draw.randrange(3))]
+        role = {"role": draw.choice(["input", "é", ""])} if draw.random() < 0.5 else {}
+        fields.append({"name": name, "dtype": draw.choice(DTYPES), "shape": shape, **role})
+    return fields
+
+
+def _changed(value: Any, draw: Random) -> Any:
+    """A value that differs in one place, and little."""
+    if isinstance(value, dict) and value:
+        key = draw.choice(list(value))
+        if draw.random() < 0.2:
+            return {f"{one} " if one is key else one: item for one, item in value.items()}
+        return {**value, key: _changed(value[key], draw)}
+    if isinstance(value, list) and value:
+        at = draw.randrange(len(value))
+        return [*value[:at], *draw.choice([[_changed(value[at], draw)], []]), *value[at + 1 :]]
+    if value is None or isinstance(value, bool):
+        return draw.choice([other for other in (None, True, False, 0, "") if other is not value])
+    if isinstance(value, int):
+        return draw.choice([value + 1, value - 2**32, value + 2**64, str(value), float(value)])
+    if isinstance(value, float):
+        return draw.choice([1.25 if math.isnan(value) else math.nextafter(value, 0.5), repr(value), None])
+    if isinstance(value, str):
+        return draw.choice([f"{value}\0", f" {value}", f"{value}\u0301", f"{value}x"])
+    return 0 if value else None  # of an empty list or map
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A root, and the calls of a provider and a consumer in it."""
+
+    tools: Tools
+    root: Path
+
+    def opening(self, machine: str, config: Mapping[str, Any]) -> Call:
+        """The call that opens a machine here."""
+        return self.tools.call(f"{machine}.Open", {"root": str(self.root), "config": dict(config)})
+
+    def open(self, machine: str, config: Mapping[str, Any]) -> Asking[str]:
+        """Open a machine here; its handle."""
+        (opened,) = yield from self.tools.ask([self.opening(machine, config)])
+        return str(opened["handle"])
+
+    def close(self, machine: str, handle: str) -> Asking[None]:
+        """Close a machine."""
+        yield from self.tools.ask([self.tools.call(f"{machine}.Close", {"handle": handle})])
+
+    def say(self, machine: str, method: str, handle: str, **inputs: Any) -> Asking[Any]:
+        """The answer of a method, or the code of its refusal."""
+        return (yield from self.tools.ask_either(self.tools.call(f"{machine}.{method}", {"handle": handle, **inputs})))
+
+    def files(self) -> list[str]:
+        """The paths of all files, without what tells the codec."""
+        return sorted(
+            path.relative_to(self.root).with_suffix("").as_posix() for path in self.root.rglob("*") if path.is_file()
+        )
+
+
+def _metadata_of_any_form(tools: Tools, metadata_no: int) -> LawTalk:
+    """One drawn value, written as several pickles; a provider with the same value opens beside each, others do not."""
+    draw = _drawing(f"metadata {metadata_no}")
+    schema = _schema(draw)
+    meta = metadata(2, schema, extra=_value(draw))
+    with law_root() as root:
+        folder = Folder(tools, root)
+        for _ in range(_FORMS):
+            written = PickleWriter(draw).pickle(meta)
+            (root / "meta.pkl").write_bytes(written)
+            provider = yield from folder.open(PROVIDER, provider_config(meta, 2, 2))
+            yield from folder.close(PROVIDER, provider)
+            consumer = yield from folder.open(CONSUMER, consumer_config(2, 1))
+            told = yield from folder.say(CONSUMER, "Schema", consumer, split="train")
+            must_equal({"fields": schema}, told, "the fields that a consumer tells of meta.pkl")
+            yield from folder.close(CONSUMER, consumer)
+            must_equal(written, (root / "meta.pkl").read_bytes(), "meta.pkl, which was there before a provider opened")
+        for _ in range(_CHANGES):
+            other = {**meta, "extra": _changed(meta["extra"], draw)}
+            yield from _refused(folder, PROVIDER, provider_config(other, 2, 2), "beside another meta.pkl")
+        end = draw.choice([b".", b"N", b"\n"])
+        for damaged in (written[: draw.randrange(len(written))], written[:-1], written + end):
+            (root / "meta.pkl").write_bytes(damaged)
+            yield from _refused(folder, CONSUMER, consumer_config(2, 1), "beside a meta.pkl that is cut off or goes on")
+
+
+def _refused(folder: Folder, machine: str, config: Mapping[str, Any], where: str) -> Asking[None]:
+    """A machine that is opened must refuse the metadata."""
+    what = f"{machine}.Open {where}"
+    call = folder.opening(machine, config)
+    (failure,) = yield from folder.tools.ask_refused([call], what)
+    must_equal("META_INVALID", failure.code, what, call)
+
+
+def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
+    """Files of a drawn schema and form: whole ones are handed out, one that is cut off goes to the quarantine."""
+    draw = _drawing(f"files {file_no}")
+    schema = _schema(draw)
+    with law_root() as root:
+        folder, queue = Folder(tools, root), root / "queue/train"
+        queue.mkdir(parents=True)
+        (root / "meta.pkl").write_bytes(PickleWriter(draw).pickle(metadata(size, schema)))
+        files = []
+        for seq in range(3):
+            rows = draw.randrange(1, 6)
+            arrays = {field["name"]: _array(field, rows, draw) for field in schema}
+            told = {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": seq, "split": "train", "produced_at": 7}
+            members = {f"{name}.npy": npy(array, draw) for name, array in arrays.items()}
+            members["metadata.json"] = json_text({**told, "schema": schema}, draw)
+            content = archive(members, draw)
+            if seq == 1:
+                content = content[: draw.randrange(len(content))]
+            else:
+                files.append(arrays)
+            (queue / f"{seq}-{seq}-{told['num_batches']}.npz").write_bytes(content)
+        consumer = yield from folder.open(CONSUMER, consumer_config(size, 1))
+        for number, arrays in enumerate(files):
+            rows = len(next(iter(arrays.values())))
+            for start in range(0, rows, size):
+                part = range(start, min(start + size, rows))
+                taken = [part[k % len(part)] for k in range(size)]
+                expected = [(name, array[taken].tolist()) for name, array in arrays.items()]
+                answer = yield from folder.say(CONSUMER, "GetBatch", consumer, split="train", timeout_ms=0)
+                must_equal(expected, _rows_of(answer), f"the batch from row {start} of whole file {number}")
+        must_equal(1, len(list((root / "queue/quarantine").rglob("*.npz"))), "the files in the quarantine")
+        told = yield from folder.say(CONSUMER, "Stats", consumer)
+        must_equal([], told["warnings"], "the warnings")
+
+
+def _array(field: Mapping[str, Any], rows: int, draw: Random) -> np.ndarray[Any, Any]:
+    """Elements of any bytes, but no NaN."""
+    dtype = np.dtype(field["dtype"]).newbyteorder("<")
+    count = rows * math.prod(field["shape"])
+    raw = draw.randbytes(count * dtype.itemsize)
+    elements = np.frombuffer(bytes(byte & 1 for byte in raw) if field["dtype"] == "bool" else raw, dtype)
+    numbers = np.nan_to_num(elements, nan=1.0) if dtype.kind == "f" else elements
+    return numbers.reshape(rows, *field["shape"])
+
+
+def _rows_of(answer: Any) -> Any:
+    if isinstance(answer, str):
+        return answer
+    return [(one["name"], np.asarray(one["tensor"]).tolist()) for one in answer["fields"]]
+
+
+def _codecs_alike(tools: Tools, size: int, cache_files: int) -> LawTalk:
+    """A provider and a consumer of each codec get the same calls."""
+    expected: list[Any] = []
+    for codec in ("npz", "pt"):
+        with law_root() as root:
+            told = yield from _life(Folder(tools, root), codec, size, cache_files)
+        expected = expected or told
+        must_equal(expected, told, f"answers, refusals and files with the codec {codec}, compared with npz")
+
+
+def _life(folder: Folder, codec: str, size: int, cache_files: int) -> Asking[list[Any]]:
+    """What a provider and a consumer say when files are made, read, damaged, renamed and waited for."""
+    schema = [{"name": f"of_{dtype}", "dtype": dtype, "shape": [2] * (k % 3)} for k, dtype in enumerate(DTYPES)]
+    provider = yield from folder.open(PROVIDER, provider_config(metadata(3, schema), 2, 9, codec))
+    consumer = yield from folder.open(CONSUMER, consumer_config(size, cache_files, codec))
+    told: list[Any] = []
+
+    def note(machine: str, method: str, **inputs: Any) -> Asking[None]:
+        answer = yield from folder.say(machine, method, provider if machine == PROVIDER else consumer, **inputs)
+        told.append((method, _without_codec(answer), folder.files()))
+
+    def take(times: int, split: str = "train") -> Asking[None]:
+        for _ in range(times):
+            yield from note(CONSUMER, "GetBatch", split=split, timeout_ms=0)
+
+    yield from take(1)
+    for now_ms in (5, 3, 9, 9, 20):
+        yield from note(PROVIDER, "Produce", split="train", now_ms=now_ms)
+    yield from note(PROVIDER, "Produce", split="val", now_ms=20)
+    queue = folder.root / "queue/train"
+    third, fourth = sorted(queue.iterdir())[1:3]
+    third.write_bytes(third.read_bytes()[:-1])  # damage
+    fourth.rename(fourth.with_name(fourth.name.replace("-2.", "-3.")))  # its metadata say 2 batches
+    (queue / f"junk{fourth.suffix}").write_bytes(b"")
+    yield from note(CONSUMER, "WaitForData", split="train", timeout_ms=0)
+    yield from take(2)
+    yield from note(CONSUMER, "ResetState", split="train")
+    yield from take(1)
+    yield from note(CONSUMER, "SetBatchSize", batch_size=size + 1)
+    yield from take(4)
+    yield from note(CONSUMER, "Stats")
+    yield from take(12)
+    yield from take(2, "val")
+    yield from note(CONSUMER, "WaitForData", split="train", timeout_ms=0)
+    yield from note(CONSUMER, "Stats")
+    return told
+
+
+def _without_codec(answer: Any) -> Any:
+    """An answer with lists for tensors, and paths without their endings."""
+    if isinstance(answer, dict):
+        return {key: _without_codec(item) for key, item in answer.items()}
+    if isinstance(answer, list):
+        return [_without_codec(item) for item in answer]
+    if isinstance(answer, str):
+        return answer.removesuffix(".npz").removesuffix(".pt")
+    return np.asarray(answer).tolist() if isinstance(answer, np.ndarray) else answer
+
+
+LAWS: Final = (
+    Law("metadata-of-any-form", _metadata_of_any_form, {"metadata": 4}, Split(counts={"metadata": "metadata_no"})),
+    Law("queue-files-of-any-form", _files_of_any_form, {"files": 4, "size": [2]}, Split(counts={"files": "file_no"})),
+    Law("queue-codecs-alike", _codecs_alike, {"size": [2, 5], "cache_files": [1, 3]}),
+)
