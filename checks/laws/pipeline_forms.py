@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from checks.laws.pipeline import CONSUMER, PROVIDER, consumer_config, metadata, provider_config
-from checks.laws.pipeline_writers import PickleWriter, archive, json_text, npy
+from checks.laws.pipeline_writers import PickleWriter, npz, pt
 from conformance.backend.driver import Call
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
@@ -145,6 +145,7 @@ def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
     """Files of a drawn schema and form: whole ones are handed out, one that is cut off goes to the quarantine."""
     draw = _drawing(f"files {file_no}")
     schema = _schema(draw)
+    codec, write = draw.choice([("npz", npz), ("pt", pt)])
     with law_root() as root:
         folder, queue = Folder(tools, root), root / "queue/train"
         queue.mkdir(parents=True)
@@ -154,15 +155,13 @@ def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
             rows = draw.randrange(1, 6)
             arrays = {field["name"]: _array(field, rows, draw) for field in schema}
             told = {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": seq, "split": "train", "produced_at": 7}
-            members = {f"{name}.npy": npy(array, draw) for name, array in arrays.items()}
-            members["metadata.json"] = json_text({**told, "schema": schema}, draw)
-            content = archive(members, draw)
+            content = write({**told, "schema": schema}, arrays, draw)
             if seq == 1:
                 content = content[: draw.randrange(len(content))]
             else:
                 files.append(arrays)
-            (queue / f"{seq}-{seq}-{told['num_batches']}.npz").write_bytes(content)
-        consumer = yield from folder.open(CONSUMER, consumer_config(size, 1))
+            (queue / f"{seq}-{seq}-{told['num_batches']}.{codec}").write_bytes(content)
+        consumer = yield from folder.open(CONSUMER, consumer_config(size, 1, codec))
         for number, arrays in enumerate(files):
             rows = len(next(iter(arrays.values())))
             for start in range(0, rows, size):
@@ -171,7 +170,7 @@ def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
                 expected = [(name, array[taken].tolist()) for name, array in arrays.items()]
                 answer = yield from folder.say(CONSUMER, "GetBatch", consumer, split="train", timeout_ms=0)
                 must_equal(expected, _rows_of(answer), f"the batch from row {start} of whole file {number}")
-        must_equal(1, len(list((root / "queue/quarantine").rglob("*.npz"))), "the files in the quarantine")
+        must_equal(1, len(list((root / "queue/quarantine").rglob(f"*.{codec}"))), "the files in the quarantine")
         told = yield from folder.say(CONSUMER, "Stats", consumer)
         must_equal([], told["warnings"], "the warnings")
 

@@ -6,8 +6,10 @@ Every choice is drawn. What the contract gives no meaning to differs from file t
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 from zlib import crc32
@@ -18,11 +20,26 @@ _PAIRS_FIRST: Final = 0.2  # share of maps that have a key twice, the first time
 _RECALLED: Final = 0.5  # share of known values that are recalled instead of written again
 _REMEMBERED: Final = 0.4  # share of values that are remembered
 _FRAMED: Final = 0.05  # share of values before which a frame is announced
+_KINDS: Final = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
+_STORAGES: Final = {**_KINDS, "bool": "Bool", "float16": "Half", "float32": "Float", "float64": "Double"}
 _BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
 
 
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Elements in a storage of a torch file: their dtype and shape, the storage's key, and how many lie before them."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    key: str
+    offset: int
+
+
 class PickleWriter:
-    """Writes plain values as one pickle of a drawn form: opcodes of all protocols, tuples for lists, the memo."""
+    """Writes plain values as one pickle of a drawn form: opcodes of all protocols, tuples for lists, the memo.
+
+    With a Tensor among them it is the pickle of a torch file.
+    """
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -56,6 +73,8 @@ class PickleWriter:
             return draw.choice([b"G" + struct.pack(">d", value), b"F%s\n" % repr(value).encode()])
         if isinstance(value, str):
             return self._text(value)
+        if isinstance(value, Tensor):
+            return self._tensor(value)
         return self._map(value) if isinstance(value, dict) else self._list(value)
 
     def _integer(self, value: int) -> bytes:
@@ -109,6 +128,31 @@ class PickleWriter:
             return b"(" + b"".join(written) + b"d"
         cut = {1: 0, 2: len(written) // 2}.get(form, len(written))
         return b"}(" + b"".join(written[:cut]) + b"u" + b"".join(pair + b"s" for pair in written[cut:])
+
+    def _tensor(self, tensor: Tensor) -> bytes:
+        draw, typed = self._random, _STORAGES.get(tensor.dtype)
+        untyped = typed is None or draw.random() < 0.3
+        storage = self._name("torch.storage", "UntypedStorage") if untyped else self._name("torch", f"{typed}Storage")
+        told = [self._value("storage"), storage, *map(self._value, (tensor.key, draw.choice(["cpu", "cuda:0"]), 7))]
+        strides = [
+            draw.randrange(9) if size == 1 else math.prod(tensor.shape[axis + 1 :])
+            for axis, size in enumerate(tensor.shape)
+        ]
+        parts = [b"(" + b"".join(told) + b"tQ", self._value(tensor.offset), self._sizes(tensor.shape)]
+        parts += [self._sizes(strides), self._value(draw.random() < 0.5)]
+        parts += [self._name("collections", "OrderedDict"), b")R"]
+        parts += [self._name("torch", tensor.dtype)] if untyped else []
+        return self._name("torch._utils", f"_rebuild_tensor_v{3 if untyped else 2}") + b"(" + b"".join(parts) + b"tR"
+
+    def _sizes(self, sizes: Sequence[int]) -> bytes:
+        marked = b"(" + b"".join(map(self._value, sizes)) + b"t"
+        return marked if self._random.random() < 0.8 else self._name("torch", "Size") + marked + b"\x85R"
+
+    def _name(self, module: str, name: str) -> bytes:
+        """The name of something in a module."""
+        if self._random.random() < 0.7:
+            return f"c{module}\n{name}\n".encode()
+        return self._text(module) + self._text(name) + b"\x93"
 
     def _remember(self, shown: str) -> bytes:
         forms: list[Callable[[int], bytes]] = [lambda at: b"p%d\n" % at, lambda at: b"r" + struct.pack("<L", at)]
@@ -164,6 +208,30 @@ def npy(array: np.ndarray[Any, Any], random: Random) -> bytes:
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + array.tobytes()
 
 
+def npz(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random) -> bytes:
+    """A batch file of arrays."""
+    members = {f"{name}.npy": npy(array, random) for name, array in arrays.items()}
+    return archive({**members, "metadata.json": json_text(told, random)}, random)
+
+
+def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random) -> bytes:
+    """A batch file as torch writes it; tensors may share a storage, which may have more bytes than they."""
+    storages: dict[str, bytes] = {}
+    tensors = {}
+    for name, array in arrays.items():
+        key = random.choice([*storages, str(random.randrange(10**6))])
+        size = array.dtype.itemsize
+        offset = -(-len(storages.get(key, b"")) // size) + random.choice([0, random.randrange(5)])
+        storages[key] = storages.get(key, b"").ljust(offset * size, b"\7") + array.tobytes()
+        tensors[name] = Tensor(array.dtype.name, array.shape, key, offset)
+    more = {"version": b"3\n", "byteorder": b"little", ".data/serialization_id": b"1"}
+    prefix = random.choice(["archive/", "1/"])
+    members = {f"data/{key}": data + random.randbytes(random.choice([0, 8])) for key, data in storages.items()}
+    members |= {name: more[name] for name in random.sample(list(more), random.randrange(4))}
+    members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors})
+    return archive({prefix + name: content for name, content in members.items()}, random)
+
+
 def archive(members: Mapping[str, bytes], random: Random) -> bytes:
     """A zip archive of stored members in a drawn order; versions, dates, comments, extra fields, gaps are drawn too."""
     named = list(members.items())
@@ -182,7 +250,7 @@ def archive(members: Mapping[str, bytes], random: Random) -> bytes:
             body += b"PK\7\10" + struct.pack("<3L", checksum, len(content), len(content))
         entries += b"PK\1\2" + struct.pack("<4H", random.randrange(1024), random.randrange(64), flags, 0) + when
         entries += struct.pack("<3L", checksum, len(content), len(content))
-        entries += struct.pack("<3H", len(raw), len(entry_extra), len(comment)) 
+        entries += struct.pack("<3H", len(raw), len(entry_extra), len(comment))
         entries += random.randbytes(8)  # the number of its disk, and attributes
         entries += struct.pack("<L", offset) + raw + entry_extra + comment
     large = b""
