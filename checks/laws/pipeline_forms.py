@@ -20,9 +20,11 @@ _INTEGERS: Final = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint
 DTYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64")
 _FORMS: Final = 6  # of one pickle
 _CHANGES: Final = 4  # of one metadata
-_BITS: Final = (0, 7, 8, 15, 16, 31, 32, 53, 63, 64, 99)
+_NUMBERS: Final = range(-(2**64), 2**64)  # those of CBOR
+_BITS: Final = (0, 7, 8, 15, 16, 31, 32, 53, 63)
 _SCALARS: Final = (
     *(sign * 2**bits + beside for bits in _BITS for beside in (-1, 0) for sign in (1, -1)),
+    *(_NUMBERS[0], _NUMBERS[-1]),
     *(0.0, -0.0, 1.0, 0.1, -2.5e-8, 1e22, 5e-324, 2.0**53, math.inf, -math.inf, math.nan),
     *("", "a", "A", " a", "é", "e\u0301", "€", "\U0001f600", "a\nb", "\\", "\\u0041", "'", "\0", "x" * 255, "y" * 256),
     *(None, True, False),
@@ -68,7 +70,8 @@ def _changed(value: Any, draw: Random) -> Any:
     if value is None or isinstance(value, bool):
         return draw.choice([other for other in (None, True, False, 0, "") if other is not value])
     if isinstance(value, int):
-        return draw.choice([value + 1, value - 2**32, value + 2**64, str(value), float(value)])
+        near = [other for other in (value + 1, value - 2**32, value - 2**64) if other in _NUMBERS]
+        return draw.choice([*near, str(value), float(value)])
     if isinstance(value, float):
         return draw.choice([1.25 if math.isnan(value) else math.nextafter(value, 0.5), repr(value), None])
     if isinstance(value, str):

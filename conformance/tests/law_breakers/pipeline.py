@@ -5,7 +5,8 @@ from __future__ import annotations
 from checks.laws.pipeline import CONSUMER, PROVIDER
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers
 
-GET, STATS, PRODUCE = f"{CONSUMER}.GetBatch", f"{CONSUMER}.Stats", f"{PROVIDER}.Produce"
+GET, STATS, SCHEMA = f"{CONSUMER}.GetBatch", f"{CONSUMER}.Stats", f"{CONSUMER}.Schema"
+PRODUCE = f"{PROVIDER}.Produce"
 
 
 def the_one_before(inputs: Native, result: Native, memory: Memory) -> Native:
@@ -22,6 +23,16 @@ def in_memory(inputs: Native, result: Native, memory: Memory) -> Native:
     return {**result, "splits": splits}
 
 
+def others_above_high(inputs: Native, result: Native, memory: Memory) -> Native:
+    if memory.setdefault("first", inputs["handle"]) == inputs["handle"]:
+        return result
+    return {**result, "splits": {split: {**stats, "above_high": True} for split, stats in result["splits"].items()}}
+
+
+def another_role(inputs: Native, result: Native, memory: Memory) -> Native:
+    return {"fields": [{**field, "role": "x"} for field in result["fields"]]}
+
+
 def modest(inputs: Native, result: Native, memory: Memory) -> Native:
     return {"produced": False}
 
@@ -31,5 +42,8 @@ SINS: list[Sin] = [
     answers("queue-every-row-once", "everything in memory", STATS, in_memory, "7 files are in memory"),
     answers("queue-restart", "the first batch for ever", GET, the_one_before, "restarted after every"),
     answers("queue-order", "the first batch once more", GET, every_second, "files in memory"),
+    answers("metadata-of-any-form", "another role", SCHEMA, another_role, "the fields that a consumer tells"),
+    answers("queue-files-of-any-form", "the first batch for ever", GET, the_one_before, "the batch from row"),
+    answers("queue-codecs-alike", "other figures", STATS, others_above_high, "with the codec pt, compared with npz"),
     answers("queue-backpressure", "says nothing was made", PRODUCE, modest, "the files of a turn"),
 ]
