@@ -16,6 +16,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
 from conformance.tests.counter_spec import NAME, load
+from conformance.tests.fuzz.tasks import Silent, task_of
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import new_folder
 from conformance.trial.bystanders import one_of_each_group
@@ -29,6 +30,7 @@ from conformance.trial.fuzz.file_parts import (
     parts_of,
     reports_problems,
 )
+from conformance.trial.fuzz.files import FileSearch
 from conformance.trial.fuzz.listings.files import calls_of_each_input, files_of_other_calls, layout_of
 from conformance.trial.fuzz.listings.sequences import ended
 from conformance.trial.fuzz.program import after_another_handle, needed_turns, steps_of
@@ -198,6 +200,9 @@ def test_nothing_is_asked_after_a_call_that_may_leave_files_which_the_contract_l
     look = TreeStep("a", ".", {})
     example = Example((put,), ((put,),), (put, call, put, replace(call, name="two"), look), "kept")
     assert until_left_open(recover, example).after == (put, call, look)
+    asked = Silent()
+    FileSearch(task_of(recover, (), asked, asked, codebook_of(shipped_library()))).try_all([(example, None)])
+    assert asked.called == [[recover.operator]] * 2  # by the backend and by the reference
     assert until_left_open(contract(CONSUMER), example) is example
 
 

@@ -17,13 +17,14 @@ from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import Cache
+from conformance.tests.fuzz.tasks import Silent, task_of
 from conformance.tests.halving import client, corpus, library
 from conformance.tests.halving import codebook as small_codebook
 from conformance.tests.processes import ROOT, fake_command
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR
 from conformance.trial.challenge import challenge, challenges_of, newly_asked_share
-from conformance.trial.challenge.challenge import drawn_runs, long_runs, takes_files
+from conformance.trial.challenge.challenge import drawn_runs, fuzz_calls, long_runs, takes_files
 from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
 from conformance.trial.client import Client, attempt, driver_of
@@ -159,6 +160,14 @@ def test_every_operator_gets_calls_that_only_the_nonce_decides(right: Client, fe
         assert result.verdict is Verdict.PASS, (operator, result.message)
     assert newly_asked_share(figures).keys() == set(OPERATORS)
     assert min(newly_asked_share(figures).values()) >= FEW // 3
+
+
+def test_a_changed_case_ends_with_a_call_that_may_leave_files_which_the_contract_leaves_open() -> None:
+    recover, asked = "UML_OS.Checkpoint.RecoverRun_v1", Silent()
+    contract = codebook()[recover].contract
+    fuzz_calls(task_of(contract, cases_of(recover), asked, asked, codebook(), examples=12))
+    assert asked.called
+    assert all(sum(map(contract.owns, called)) == 1 for called in asked.called)
 
 
 def test_another_nonce_asks_other_long_runs_and_the_same_nonce_the_same() -> None:
