@@ -12,12 +12,15 @@ from typing import Any, Final
 import numpy as np
 
 from checks.laws.pipeline import CONSUMER, PROVIDER, consumer_config, metadata, provider_config
-from checks.laws.pipeline_writers import PickleWriter, npz, pt
+from checks.laws.pipeline_archives import npz, pt
+from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter
 from conformance.backend.driver import Call
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
 _INTEGERS: Final = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 DTYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64")
+FAULTS: Final = ("content", "archive", "end")  # of a file
+_DAMAGED: Final = 4  # files between two whole ones
 _FORMS: Final = 6  # of one pickle
 _CHANGES: Final = 4  # of one metadata
 _NUMBERS: Final = range(-(2**64), 2**64)  # those of CBOR
@@ -130,10 +133,11 @@ def _metadata_of_any_form(tools: Tools, metadata_no: int) -> LawTalk:
         for _ in range(_CHANGES):
             other = {**meta, "extra": _changed(meta["extra"], draw)}
             yield from _refused(folder, PROVIDER, provider_config(other, 2, 2), "beside another meta.pkl")
-        end = draw.choice([b".", b"N", b"\n"])
-        for damaged in (written[: draw.randrange(len(written))], written[:-1], written + end):
-            (root / "meta.pkl").write_bytes(damaged)
-            yield from _refused(folder, CONSUMER, consumer_config(2, 1), "beside a meta.pkl that is cut off or goes on")
+        damaged = [written[: draw.randrange(len(written))], written[:-1], written + draw.choice([b".", b"N", b"\n"])]
+        damaged += [PickleWriter(draw).pickle(meta, earlier) for earlier in draw.sample(NOT_PLAIN, 3)]
+        for content in damaged:
+            (root / "meta.pkl").write_bytes(content)
+            yield from _refused(folder, CONSUMER, consumer_config(2, 1), f"beside the pickle {content!r:.200}")
 
 
 def _refused(folder: Folder, machine: str, config: Mapping[str, Any], where: str) -> Asking[None]:
@@ -145,7 +149,7 @@ def _refused(folder: Folder, machine: str, config: Mapping[str, Any], where: str
 
 
 def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
-    """Files of a drawn schema and form: whole ones are handed out, one that is cut off goes to the quarantine."""
+    """Files of a drawn schema and form: whole ones are handed out, damaged ones go to the quarantine."""
     draw = _drawing(f"files {file_no}")
     schema = _schema(draw)
     codec, write = draw.choice([("npz", npz), ("pt", pt)])
@@ -154,16 +158,17 @@ def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
         queue.mkdir(parents=True)
         (root / "meta.pkl").write_bytes(PickleWriter(draw).pickle(metadata(size, schema)))
         files = []
-        for seq in range(3):
+        damaged = []
+        for seq in range(2 + _DAMAGED):
             rows = draw.randrange(1, 6)
             arrays = {field["name"]: _array(field, rows, draw) for field in schema}
             told = {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": seq, "split": "train", "produced_at": 7}
-            content = write({**told, "schema": schema}, arrays, draw)
-            if seq == 1:
-                content = content[: draw.randrange(len(content))]
-            else:
-                files.append(arrays)
-            (queue / f"{seq}-{seq}-{told['num_batches']}.{codec}").write_bytes(content)
+            fault = draw.choice(FAULTS) if 0 < seq <= _DAMAGED else ""
+            content = write({**told, "schema": schema}, arrays, draw, fault)
+            name = f"{seq}-{seq}-{told['num_batches']}.{codec}"
+            (queue / name).write_bytes(content)
+            files += [] if fault else [arrays]
+            damaged += [name] if fault else []
         consumer = yield from folder.open(CONSUMER, consumer_config(size, 1, codec))
         for number, arrays in enumerate(files):
             rows = len(next(iter(arrays.values())))
@@ -173,7 +178,8 @@ def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
                 expected = [(name, array[taken].tolist()) for name, array in arrays.items()]
                 answer = yield from folder.say(CONSUMER, "GetBatch", consumer, split="train", timeout_ms=0)
                 must_equal(expected, _rows_of(answer), f"the batch from row {start} of whole file {number}")
-        must_equal(1, len(list((root / "queue/quarantine").rglob(f"*.{codec}"))), "the files in the quarantine")
+        found = sorted(path.name for path in (root / "queue/quarantine").rglob("*.*"))
+        must_equal(damaged, found, "the files in the quarantine")
         told = yield from folder.say(CONSUMER, "Stats", consumer)
         must_equal([], told["warnings"], "the warnings")
 

@@ -1,28 +1,26 @@
-"""Writers for the laws of the file queue: the same content in the many forms that pickles, JSON, arrays and zip allow.
-
-Every choice is drawn. What the contract gives no meaning to differs from file to file (rulings QA18, QA21, QA36, QA38).
-"""
+"""A writer of pickles for laws of the file queue: the same value in the many forms of all protocols (ruling QA21)."""
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
-from zlib import crc32
 
-import numpy as np
-
-_PAIRS_FIRST: Final = 0.2  # share of maps that have a key twice, the first time with another value
+_TWICE: Final = 0.2  # share of maps that have a key twice, the first time with another value
 _RECALLED: Final = 0.5  # share of known values that are recalled instead of written again
 _REMEMBERED: Final = 0.4  # share of values that are remembered
 _FRAMED: Final = 0.05  # share of values before which a frame is announced
 _KINDS: Final = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
 _STORAGES: Final = {**_KINDS, "bool": "Bool", "float16": "Half", "float32": "Float", "float64": "Double"}
-_BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
+# What is no plain value.
+NOT_PLAIN: Final = tuple(
+    b"C\1a|B\1\0\0\0a|\x96\1\0\0\0\0\0\0\0a|U\1a|T\1\0\0\0a|S'a'\n|\x8f|(\x91|cos\nsystem\n|X\2\0\0\0os\x8c\6system\x93"
+    b"|(N|NN|N0|N2|NQ|P1\n|\x82\1|\x80\2N|g99999999\n|X\1\0\0\0\xff|V\\ud800\n|V\\u12\n|I1_0\n|I+1\n|L1LL\n|F1_0\n|F0x1\n|}]Ns"
+    b"|}(Nu|]}Ne|NNa|)b|)R|i|o|\x81|\x92".split(b"|")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +44,13 @@ class PickleWriter:
         self._known: dict[str, int] = {}  # what was remembered, by its text: the place in the memo
         self._places: set[int] = set()
 
-    def pickle(self, value: Any) -> bytes:
-        """The pickle of a value of dict, list, str, int, float, bool and None."""
+    def pickle(self, value: Mapping[Any, Any], earlier: bytes = b"") -> bytes:
+        """The pickle of a map; `earlier` is written as the value of a key that is there once more."""
         protocol = self._random.choice([b"", *(b"\x80%c" % number for number in range(6))])
-        return protocol + self._value(value) + b"."
+        if not earlier:
+            return protocol + self._value(value) + b"."
+        pairs = [self._value(key) + self._value(item) for key, item in value.items()]
+        return protocol + b"}" + self._value(next(iter(value))) + earlier + b"s(" + b"".join(pairs) + b"u."
 
     def _value(self, value: Any) -> bytes:
         shown = repr(value)
@@ -120,7 +121,7 @@ class PickleWriter:
         """A map, sometimes with a key that is there twice; the later value counts."""
         pairs = list(items.items())
         self._random.shuffle(pairs)
-        if pairs and self._random.random() < _PAIRS_FIRST:
+        if pairs and self._random.random() < _TWICE:
             pairs.insert(0, (pairs[-1][0], self._random.choice([None, 7, "earlier"])))
         written = [self._value(key) + self._value(item) for key, item in pairs]
         form = self._random.randrange(4)
@@ -166,96 +167,3 @@ class PickleWriter:
     def _recall(self, place: int) -> bytes:
         forms = [b"g%d\n" % place, b"j" + struct.pack("<L", place)]
         return self._random.choice([*forms, b"h%c" % place] if place < 256 else forms)
-
-
-def json_text(value: Any, random: Random) -> bytes:
-    """The JSON text of a value in a drawn form: blanks, escapes, the order of keys, and a key that is there twice."""
-
-    def blank() -> str:
-        return random.choice(_BLANKS)
-
-    def text(value: str) -> str:
-        return '"' + "".join(letter if random.random() < 0.7 else _escaped(letter) for letter in value) + '"'
-
-    def written(value: Any) -> str:
-        if isinstance(value, dict):
-            pairs = list(value.items())
-            random.shuffle(pairs)
-            if pairs and random.random() < _PAIRS_FIRST:
-                pairs.insert(0, (pairs[-1][0], random.choice([None, 1.5, [{}, "]"], "earlier"])))
-            inside = [f"{blank()}{text(key)}{blank()}:{blank()}{written(item)}{blank()}" for key, item in pairs]
-            return "{" + (",".join(inside) or blank()) + "}"
-        if isinstance(value, list):
-            return "[" + (",".join(f"{blank()}{written(item)}{blank()}" for item in value) or blank()) + "]"
-        if isinstance(value, str):
-            return text(value)
-        return "-0" if value == 0 and type(value) is int and random.random() < 0.5 else json.dumps(value)
-
-    return f"{blank()}{written(value)}{blank()}".encode()
-
-
-def _escaped(letter: str) -> str:
-    """A letter as the escapes of its UTF-16 units."""
-    raw = letter.encode("utf-16-be")
-    return "".join(f"\\u{raw[at]:02x}{raw[at + 1]:02x}" for at in range(0, len(raw), 2))
-
-
-def npy(array: np.ndarray[Any, Any], random: Random) -> bytes:
-    """The array in C order as NPY 1.0, with a header of a drawn length."""
-    described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-    text = "{" + "".join(f"'{key}': {value!r}, " for key, value in described.items()) + "}"
-    header = text.encode() + b" " * random.choice([0, 1, 63, random.randrange(900)]) + b"\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + array.tobytes()
-
-
-def npz(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random) -> bytes:
-    """A batch file of arrays."""
-    members = {f"{name}.npy": npy(array, random) for name, array in arrays.items()}
-    return archive({**members, "metadata.json": json_text(told, random)}, random)
-
-
-def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random) -> bytes:
-    """A batch file as torch writes it; tensors may share a storage, which may have more bytes than they."""
-    storages: dict[str, bytes] = {}
-    tensors = {}
-    for name, array in arrays.items():
-        key = random.choice([*storages, str(random.randrange(10**6))])
-        size = array.dtype.itemsize
-        offset = -(-len(storages.get(key, b"")) // size) + random.choice([0, random.randrange(5)])
-        storages[key] = storages.get(key, b"").ljust(offset * size, b"\7") + array.tobytes()
-        tensors[name] = Tensor(array.dtype.name, array.shape, key, offset)
-    more = {"version": b"3\n", "byteorder": b"little", ".data/serialization_id": b"1"}
-    prefix = random.choice(["archive/", "1/"])
-    members = {f"data/{key}": data + random.randbytes(random.choice([0, 8])) for key, data in storages.items()}
-    members |= {name: more[name] for name in random.sample(list(more), random.randrange(4))}
-    members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors})
-    return archive({prefix + name: content for name, content in members.items()}, random)
-
-
-def archive(members: Mapping[str, bytes], random: Random) -> bytes:
-    """A zip archive of stored members in a drawn order; versions, dates, comments, extra fields, gaps are drawn too."""
-    named = list(members.items())
-    random.shuffle(named)
-    body = entries = b""
-    for name, content in named:
-        body += random.randbytes(random.choice([0, 0, random.randrange(40)]))  # a gap
-        offset, raw, checksum = len(body), name.encode(), crc32(content)
-        flags = (0x800 if random.random() < 0.5 else 0) | (0x8 if random.random() < 0.3 else 0)
-        own = struct.pack("<3L", checksum, len(content), len(content)) if not flags & 0x8 else bytes(12)
-        extra, entry_extra, comment = (random.randbytes(random.choice([0, random.randrange(30)])) for _ in range(3))
-        when = random.randbytes(4)
-        body += b"PK\3\4" + struct.pack("<3H", random.randrange(64), flags, 0) + when + own
-        body += struct.pack("<2H", len(raw), len(extra)) + raw + extra + content
-        if flags & 0x8:
-            body += b"PK\7\10" + struct.pack("<3L", checksum, len(content), len(content))
-        entries += b"PK\1\2" + struct.pack("<4H", random.randrange(1024), random.randrange(64), flags, 0) + when
-        entries += struct.pack("<3L", checksum, len(content), len(content))
-        entries += struct.pack("<3H", len(raw), len(entry_extra), len(comment))
-        entries += random.randbytes(8)  # the number of its disk, and attributes
-        entries += struct.pack("<L", offset) + raw + entry_extra + comment
-    large = b""
-    if random.random() < 0.5:
-        large = b"PK\6\6" + random.randbytes(52) + b"PK\6\7" + random.randbytes(4)
-        large += struct.pack("<Q", len(body) + len(entries)) + random.randbytes(4)
-    counts = struct.pack("<4H2LH", 0, 0, len(named), len(named), len(entries), len(body), 0)
-    return body + entries + large + b"PK\5\6" + counts

@@ -1,0 +1,153 @@
+"""Writers of batch files for laws of the file queue: the same rows in the many forms that JSON, arrays and zip allow.
+
+Every choice is drawn. What the contract gives no meaning to differs from file to file (rulings QA18, QA34, QA36, QA38).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from random import Random
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter, Tensor
+
+_TWICE: Final = 0.2  # share of maps that have a key twice, the first time with another value
+_NO_NUMBERS: Final = ("NaN", "-Infinity", "01", "-01", "1.", ".5", "+1", "0x1", "1 1", "True")
+_NOT_JSON: Final = (*_NO_NUMBERS, "'a'", '"\t"', '"\\x"', '"\\u12"', "[1,]", "{,}", "{1:1}", "[")
+_BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
+
+
+def json_text(value: Mapping[str, Any], random: Random, earlier: str | None = None) -> bytes:
+    """The JSON text of a map in a drawn form: blanks, escapes, the order of keys, and a key that is there twice.
+
+    `earlier` is written as the value of a key that is there once more.
+    """
+
+    def blank() -> str:
+        return random.choice(_BLANKS)
+
+    def text(value: str) -> str:
+        return '"' + "".join(letter if random.random() < 0.7 else _escaped(letter) for letter in value) + '"'
+
+    def written(value: Any) -> str:
+        if isinstance(value, dict):
+            pairs = list(value.items())
+            random.shuffle(pairs)
+            if pairs and random.random() < _TWICE:
+                pairs.insert(0, (pairs[-1][0], random.choice([None, 1.5, [{}, "]"], "earlier"])))
+            inside = [f"{blank()}{text(key)}{blank()}:{blank()}{written(item)}{blank()}" for key, item in pairs]
+            return "{" + (",".join(inside) or blank()) + "}"
+        if isinstance(value, list):
+            return "[" + (",".join(f"{blank()}{written(item)}{blank()}" for item in value) or blank()) + "]"
+        if isinstance(value, str):
+            return text(value)
+        return "-0" if value == 0 and type(value) is int and random.random() < 0.5 else json.dumps(value)
+
+    whole = written(value)
+    if earlier is not None:
+        whole = f"{{{text(next(iter(value)))}:{earlier},{whole[1:]}"
+    return f"{blank()}{whole}{blank()}".encode()
+
+
+def _escaped(letter: str) -> str:
+    """A letter as the escapes of its UTF-16 units."""
+    raw = letter.encode("utf-16-be")
+    return "".join(f"\\u{raw[at]:02x}{raw[at + 1]:02x}" for at in range(0, len(raw), 2))
+
+
+def npy(array: np.ndarray[Any, Any], random: Random) -> bytes:
+    """The array in C order as NPY 1.0, with a header of a drawn length."""
+    described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+    text = "{" + "".join(f"'{key}': {value!r}, " for key, value in described.items()) + "}"
+    header = text.encode() + b" " * random.choice([0, 1, 63, random.randrange(900)]) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + array.tobytes()
+
+
+def npz(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random, fault: str = "") -> bytes:
+    """A batch file of arrays; with a fault of the content or of the archive it is none."""
+    members = {f"{name}.npy": npy(array, random) for name, array in arrays.items()}
+    if fault == "content" and random.random() < 0.5:
+        name = random.choice(list(members))
+        members[name] = _spoilt_array(members[name], random)
+        fault = ""
+    earlier = random.choice(_NOT_JSON) if fault == "content" else None
+    return archive({**members, "metadata.json": json_text(told, random, earlier)}, random, fault)
+
+
+def _spoilt_array(content: bytes, random: Random) -> bytes:
+    old, new = random.choice([(b"\1\0", b"\2\0"), (b"False", b"True"), (b"'shape': (", b"'shape':("), (b", }", b"}")])
+    return random.choice([content[:-1], content + b"\0", content.replace(old, new, 1)])
+
+
+def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random, fault: str = "") -> bytes:
+    """A batch file as torch writes it; tensors may share a storage, which may have more bytes than they."""
+    storages: dict[str, bytes] = {}
+    tensors = {}
+    for name, array in arrays.items():
+        key = random.choice([*storages, str(random.randrange(10**6))])
+        size = array.dtype.itemsize
+        offset = -(-len(storages.get(key, b"")) // size) + random.choice([0, random.randrange(5)])
+        storages[key] = storages.get(key, b"").ljust(offset * size, b"\7") + array.tobytes()
+        tensors[name] = Tensor(array.dtype.name, array.shape, key, offset)
+    more = {"version": b"3\n", "byteorder": b"little", ".data/serialization_id": b"1"}
+    prefix = random.choice(["archive/", "1/"])
+    members = {f"data/{key}": data + random.randbytes(random.choice([0, 8])) for key, data in storages.items()}
+    members |= {name: more[name] for name in random.sample(list(more), random.randrange(4))}
+    earlier = random.choice(NOT_PLAIN) if fault == "content" else b""
+    members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors}, earlier)
+    return archive({prefix + name: content for name, content in members.items()}, random, fault)
+
+
+_SIZE_FAULTS: Final = ("size", "other size", "both sizes")
+_MEMBER_FAULTS: Final = ("flag", "method", "method inside", "checksum", *_SIZE_FAULTS, "name", "name inside", "twice")
+_END_FAULTS: Final = ("disk", "first disk", "count here", "count", "directory size", "directory offset", "comment")
+
+
+def archive(members: Mapping[str, bytes], random: Random, fault: str = "") -> bytes:
+    """A zip archive of stored members in a drawn order; versions, dates, comments, extra fields, gaps are drawn too.
+
+    With the fault "archive" one number of it or one name is wrong; with "end" it is cut off.
+    """
+    named = list(members.items())
+    random.shuffle(named)
+    wrong = random.choice((*_MEMBER_FAULTS, *_END_FAULTS)) if fault == "archive" else ""
+    at_fault = random.randrange(len(named))
+    body = entries = b""
+    for k, (name, content) in enumerate([*named, *(named[at_fault : at_fault + 1] if wrong == "twice" else ())]):
+        here = wrong if k == at_fault else ""
+        body += random.randbytes(random.choice([0, 0, random.randrange(40)]))  # a gap
+        offset, raw, size = len(body), name.encode(), len(content)
+        checksum = crc32(content) ^ (1 << random.randrange(32) if here == "checksum" else 0)
+        flags = (0x800 if random.random() < 0.5 else 0) | (0x8 if random.random() < 0.3 else 0)
+        own = struct.pack("<3L", checksum, size, size) if not flags & 0x8 else bytes(12)
+        extra, entry_extra, comment = (random.randbytes(random.choice([0, random.randrange(30)])) for _ in range(3))
+        when = random.randbytes(4)
+        method = 8 * (here == "method inside")
+        body += b"PK\3\4" + struct.pack("<3H", random.randrange(64), flags, method) + when + own
+        body += struct.pack("<2H", len(raw), len(extra)) + (raw.swapcase() if here == "name inside" else raw)
+        body += extra + content
+        if flags & 0x8:
+            body += b"PK\7\10" + struct.pack("<3L", checksum, size, size)
+        flags |= random.choice([0x1, 0x20, 0x40, 0x2000]) if here == "flag" else 0
+        entries += b"PK\1\2" + struct.pack("<3H", random.randrange(1024), random.randrange(64), flags)
+        entries += struct.pack("<H", 8 * (here == "method")) + when
+        entries += struct.pack("<2L", checksum, size + (here in ("size", "both sizes")))
+        entries += struct.pack("<L", size + (here in ("other size", "both sizes")))
+        entries += struct.pack("<3H", len(raw), len(entry_extra), len(comment))
+        entries += random.randbytes(8)  # the number of its disk, and attributes
+        entries += struct.pack("<L", offset) + (raw.swapcase() if here == "name" else raw) + entry_extra + comment
+    large = b""
+    if random.random() < 0.5:
+        large = b"PK\6\6" + random.randbytes(52) + b"PK\6\7" + random.randbytes(4)
+        large += struct.pack("<Q", len(body) + len(entries)) + random.randbytes(4)
+    count = len(named) + (wrong == "twice")
+    end = [0, 0, count, count, len(entries), len(body), 0]
+    if wrong in _END_FAULTS:
+        end[_END_FAULTS.index(wrong)] += 1
+    whole = body + entries + large + b"PK\5\6" + struct.pack("<4H2LH", *end) + b"x" * end[-1]
+    return whole[: random.randrange(len(whole))] if fault == "end" else whole
