@@ -17,6 +17,8 @@ PROVIDER: Final = "Pipeline.Provider"
 CONSUMER: Final = "Pipeline.Consumer"
 FIELD: Final = "row"
 SEED: Final = 1337
+_INTEGERS: Final = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+DTYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64")
 _MODULUS: Final = 127
 _SPLITS: Final = ("train", "val")
 
@@ -38,6 +40,37 @@ def consumer_config(size: int, cache_files: int, codec: str = "npz") -> dict[str
     """The configuration of a consumer."""
     marks = {"high_watermark": 1, "low_watermark": 0}
     return {"prefer_queue": True, "cache_files": cache_files, **marks, "codec": codec, "batch_size": size}
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A root, and the calls of a provider and a consumer in it."""
+
+    tools: Tools
+    root: Path
+
+    def opening(self, machine: str, config: Mapping[str, Any]) -> Call:
+        """The call that opens a machine here."""
+        return self.tools.call(f"{machine}.Open", {"root": str(self.root), "config": dict(config)})
+
+    def open(self, machine: str, config: Mapping[str, Any]) -> Asking[str]:
+        """Open a machine here; its handle."""
+        (opened,) = yield from self.tools.ask([self.opening(machine, config)])
+        return str(opened["handle"])
+
+    def close(self, machine: str, handle: str) -> Asking[None]:
+        """Close a machine."""
+        yield from self.tools.ask([self.tools.call(f"{machine}.Close", {"handle": handle})])
+
+    def say(self, machine: str, method: str, handle: str, **inputs: Any) -> Asking[Any]:
+        """The answer of a method, or the code of its refusal."""
+        return (yield from self.tools.ask_either(self.tools.call(f"{machine}.{method}", {"handle": handle, **inputs})))
+
+    def files(self) -> list[str]:
+        """The paths of all files, without what tells the codec."""
+        return sorted(
+            path.relative_to(self.root).with_suffix("").as_posix() for path in self.root.rglob("*") if path.is_file()
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,19 @@
-"""Laws of the file queue: the same content gets the same answers, whatever form or codec it is written in."""
+"""Laws of the file queue: the same content gets the same answers in whatever form it is written."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 import numpy as np
 
-from checks.laws.pipeline import CONSUMER, PROVIDER, consumer_config, metadata, provider_config
+from checks.laws.pipeline import CONSUMER, DTYPES, PROVIDER, Folder, consumer_config, metadata, provider_config
 from checks.laws.pipeline_archives import npz, pt
 from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter
-from conformance.backend.driver import Call
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
-_INTEGERS: Final = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
-DTYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64")
 FAULTS: Final = ("content", "archive", "end")  # of a file
 _DAMAGED: Final = 4  # files between two whole ones
 _FORMS: Final = 6  # of one pickle
@@ -80,37 +75,6 @@ def _changed(value: Any, draw: Random) -> Any:
     if isinstance(value, str):
         return draw.choice([f"{value}\0", f" {value}", f"{value}\u0301", f"{value}x"])
     return 0 if value else None  # of an empty list or map
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A root, and the calls of a provider and a consumer in it."""
-
-    tools: Tools
-    root: Path
-
-    def opening(self, machine: str, config: Mapping[str, Any]) -> Call:
-        """The call that opens a machine here."""
-        return self.tools.call(f"{machine}.Open", {"root": str(self.root), "config": dict(config)})
-
-    def open(self, machine: str, config: Mapping[str, Any]) -> Asking[str]:
-        """Open a machine here; its handle."""
-        (opened,) = yield from self.tools.ask([self.opening(machine, config)])
-        return str(opened["handle"])
-
-    def close(self, machine: str, handle: str) -> Asking[None]:
-        """Close a machine."""
-        yield from self.tools.ask([self.tools.call(f"{machine}.Close", {"handle": handle})])
-
-    def say(self, machine: str, method: str, handle: str, **inputs: Any) -> Asking[Any]:
-        """The answer of a method, or the code of its refusal."""
-        return (yield from self.tools.ask_either(self.tools.call(f"{machine}.{method}", {"handle": handle, **inputs})))
-
-    def files(self) -> list[str]:
-        """The paths of all files, without what tells the codec."""
-        return sorted(
-            path.relative_to(self.root).with_suffix("").as_posix() for path in self.root.rglob("*") if path.is_file()
-        )
 
 
 def _metadata_of_any_form(tools: Tools, metadata_no: int) -> LawTalk:
@@ -200,67 +164,7 @@ def _rows_of(answer: Any) -> Any:
     return [(one["name"], np.asarray(one["tensor"]).tolist()) for one in answer["fields"]]
 
 
-def _codecs_alike(tools: Tools, size: int, cache_files: int) -> LawTalk:
-    """A provider and a consumer of each codec get the same calls."""
-    expected: list[Any] = []
-    for codec in ("npz", "pt"):
-        with law_root() as root:
-            told = yield from _life(Folder(tools, root), codec, size, cache_files)
-        expected = expected or told
-        must_equal(expected, told, f"answers, refusals and files with the codec {codec}, compared with npz")
-
-
-def _life(folder: Folder, codec: str, size: int, cache_files: int) -> Asking[list[Any]]:
-    """What a provider and a consumer say when files are made, read, damaged, renamed and waited for."""
-    schema = [{"name": f"of_{dtype}", "dtype": dtype, "shape": [2] * (k % 3)} for k, dtype in enumerate(DTYPES)]
-    provider = yield from folder.open(PROVIDER, provider_config(metadata(3, schema), 2, 9, codec))
-    consumer = yield from folder.open(CONSUMER, consumer_config(size, cache_files, codec))
-    told: list[Any] = []
-
-    def note(machine: str, method: str, **inputs: Any) -> Asking[None]:
-        answer = yield from folder.say(machine, method, provider if machine == PROVIDER else consumer, **inputs)
-        told.append((method, _without_codec(answer), folder.files()))
-
-    def take(times: int, split: str = "train") -> Asking[None]:
-        for _ in range(times):
-            yield from note(CONSUMER, "GetBatch", split=split, timeout_ms=0)
-
-    yield from take(1)
-    for now_ms in (5, 3, 9, 9, 20):
-        yield from note(PROVIDER, "Produce", split="train", now_ms=now_ms)
-    yield from note(PROVIDER, "Produce", split="val", now_ms=20)
-    queue = folder.root / "queue/train"
-    third, fourth = sorted(queue.iterdir())[1:3]
-    third.write_bytes(third.read_bytes()[:-1])  # damage
-    fourth.rename(fourth.with_name(fourth.name.replace("-2.", "-3.")))  # its metadata say 2 batches
-    (queue / f"junk{fourth.suffix}").write_bytes(b"")
-    yield from note(CONSUMER, "WaitForData", split="train", timeout_ms=0)
-    yield from take(2)
-    yield from note(CONSUMER, "ResetState", split="train")
-    yield from take(1)
-    yield from note(CONSUMER, "SetBatchSize", batch_size=size + 1)
-    yield from take(4)
-    yield from note(CONSUMER, "Stats")
-    yield from take(12)
-    yield from take(2, "val")
-    yield from note(CONSUMER, "WaitForData", split="train", timeout_ms=0)
-    yield from note(CONSUMER, "Stats")
-    return told
-
-
-def _without_codec(answer: Any) -> Any:
-    """An answer with lists for tensors, and paths without their endings."""
-    if isinstance(answer, dict):
-        return {key: _without_codec(item) for key, item in answer.items()}
-    if isinstance(answer, list):
-        return [_without_codec(item) for item in answer]
-    if isinstance(answer, str):
-        return answer.removesuffix(".npz").removesuffix(".pt")
-    return np.asarray(answer).tolist() if isinstance(answer, np.ndarray) else answer
-
-
 LAWS: Final = (
     Law("metadata-of-any-form", _metadata_of_any_form, {"metadata": 4}, Split(counts={"metadata": "metadata_no"})),
     Law("queue-files-of-any-form", _files_of_any_form, {"files": 4, "size": [2]}, Split(counts={"files": "file_no"})),
-    Law("queue-codecs-alike", _codecs_alike, {"size": [2, 5], "cache_files": [1, 3]}),
 )

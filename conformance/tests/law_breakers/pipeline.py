@@ -29,6 +29,12 @@ def others_above_high(inputs: Native, result: Native, memory: Memory) -> Native:
     return {**result, "splits": {split: {**stats, "above_high": True} for split, stats in result["splits"].items()}}
 
 
+def the_first_for_others(inputs: Native, result: Native, memory: Memory) -> Native:
+    if memory.setdefault("first", inputs["handle"]) == inputs["handle"]:
+        return memory.setdefault("batch", result) and result
+    return memory["batch"]  # type: ignore[no-any-return]
+
+
 def another_role(inputs: Native, result: Native, memory: Memory) -> Native:
     return {"fields": [{**field, "role": "x"} for field in result["fields"]]}
 
@@ -45,5 +51,7 @@ SINS: list[Sin] = [
     answers("metadata-of-any-form", "another role", SCHEMA, another_role, "the fields that a consumer tells"),
     answers("queue-files-of-any-form", "the first batch for ever", GET, the_one_before, "the batch from row"),
     answers("queue-codecs-alike", "other figures", STATS, others_above_high, "with the codec pt, compared with npz"),
+    answers("queue-looks-change-nothing", "another batch", GET, the_first_for_others, "with looks between them"),
+    answers("queue-splits-apart", "another batch", GET, the_first_for_others, "the split train beside others"),
     answers("queue-backpressure", "says nothing was made", PRODUCE, modest, "the files of a turn"),
 ]
