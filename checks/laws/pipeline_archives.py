@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 from zlib import crc32
@@ -17,8 +17,25 @@ import numpy as np
 from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter, Tensor
 
 _TWICE: Final = 0.2  # share of maps that have a key twice, the first time with another value
+# What makes a file damaged: in its metadata or its arrays, in its pickle, in the archive.
+_ARRAY_FAULTS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    "too short": lambda content: content[:-1],
+    "too long": lambda content: content + b"\0",
+    "version": lambda content: content.replace(b"\1\0", b"\2\0", 1),
+    "order": lambda content: content.replace(b"False", b"True", 1),
+    "blank": lambda content: content.replace(b"'shape': (", b"'shape':(", 1),
+    "comma": lambda content: content.replace(b", }", b"}", 1),
+}
 _NO_NUMBERS: Final = ("NaN", "-Infinity", "01", "-01", "1.", ".5", "+1", "0x1", "1 1", "True")
 _NOT_JSON: Final = (*_NO_NUMBERS, "'a'", '"\t"', '"\\x"', '"\\u12"', "[1,]", "{,}", "{1:1}", "[")
+_SIZE_FAULTS: Final = ("size", "other size", "both sizes")
+_MEMBER_FAULTS: Final = ("flag", "method", "method inside", "checksum", *_SIZE_FAULTS, "name", "name inside", "twice")
+_END_FAULTS: Final = ("disk", "first disk", "count here", "count", "directory size", "directory offset", "comment")
+_ARCHIVE_FAULTS: Final = ("cut", *(f"archive {what}" for what in (*_MEMBER_FAULTS, *_END_FAULTS)))
+FAULTS: Final[Mapping[str, Sequence[str]]] = {
+    "npz": (*(f"json {what}" for what in _NOT_JSON), *(f"array {what}" for what in _ARRAY_FAULTS), *_ARCHIVE_FAULTS),
+    "pt": (*(f"pickle {number}" for number in range(len(NOT_PLAIN))), *_ARCHIVE_FAULTS),
+}
 _BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
 
 
@@ -69,23 +86,21 @@ def npy(array: np.ndarray[Any, Any], random: Random) -> bytes:
 
 
 def npz(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random, fault: str = "") -> bytes:
-    """A batch file of arrays; with a fault of the content or of the archive it is none."""
+    """A batch file of arrays; with a fault of FAULTS it is none."""
+    part, _, what = fault.partition(" ")
     members = {f"{name}.npy": npy(array, random) for name, array in arrays.items()}
-    if fault == "content" and random.random() < 0.5:
+    if part == "array":
         name = random.choice(list(members))
-        members[name] = _spoilt_array(members[name], random)
-        fault = ""
-    earlier = random.choice(_NOT_JSON) if fault == "content" else None
-    return archive({**members, "metadata.json": json_text(told, random, earlier)}, random, fault)
-
-
-def _spoilt_array(content: bytes, random: Random) -> bytes:
-    old, new = random.choice([(b"\1\0", b"\2\0"), (b"False", b"True"), (b"'shape': (", b"'shape':("), (b", }", b"}")])
-    return random.choice([content[:-1], content + b"\0", content.replace(old, new, 1)])
+        members[name] = _ARRAY_FAULTS[what](members[name])
+    members["metadata.json"] = json_text(told, random, what if part == "json" else None)
+    return archive(members, random, fault)
 
 
 def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random, fault: str = "") -> bytes:
-    """A batch file as torch writes it; tensors may share a storage, which may have more bytes than they."""
+    """A batch file as torch writes it; with a fault of FAULTS it is none.
+
+    Tensors may share a storage, which may have more bytes than they.
+    """
     storages: dict[str, bytes] = {}
     tensors = {}
     for name, array in arrays.items():
@@ -98,24 +113,20 @@ def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], rand
     prefix = random.choice(["archive/", "1/"])
     members = {f"data/{key}": data + random.randbytes(random.choice([0, 8])) for key, data in storages.items()}
     members |= {name: more[name] for name in random.sample(list(more), random.randrange(4))}
-    earlier = random.choice(NOT_PLAIN) if fault == "content" else b""
+    part, _, what = fault.partition(" ")
+    earlier = NOT_PLAIN[int(what)] if part == "pickle" else b""
     members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors}, earlier)
     return archive({prefix + name: content for name, content in members.items()}, random, fault)
-
-
-_SIZE_FAULTS: Final = ("size", "other size", "both sizes")
-_MEMBER_FAULTS: Final = ("flag", "method", "method inside", "checksum", *_SIZE_FAULTS, "name", "name inside", "twice")
-_END_FAULTS: Final = ("disk", "first disk", "count here", "count", "directory size", "directory offset", "comment")
 
 
 def archive(members: Mapping[str, bytes], random: Random, fault: str = "") -> bytes:
     """A zip archive of stored members in a drawn order; versions, dates, comments, extra fields, gaps are drawn too.
 
-    With the fault "archive" one number of it or one name is wrong; with "end" it is cut off.
+    With the fault "archive WHAT" one number of it or one name is wrong; with "cut" it is cut off.
     """
     named = list(members.items())
     random.shuffle(named)
-    wrong = random.choice((*_MEMBER_FAULTS, *_END_FAULTS)) if fault == "archive" else ""
+    wrong = fault.removeprefix("archive ")
     at_fault = random.randrange(len(named))
     body = entries = b""
     for k, (name, content) in enumerate([*named, *(named[at_fault : at_fault + 1] if wrong == "twice" else ())]):
@@ -150,4 +161,4 @@ def archive(members: Mapping[str, bytes], random: Random, fault: str = "") -> by
     if wrong in _END_FAULTS:
         end[_END_FAULTS.index(wrong)] += 1
     whole = body + entries + large + b"PK\5\6" + struct.pack("<4H2LH", *end) + b"x" * end[-1]
-    return whole[: random.randrange(len(whole))] if fault == "end" else whole
+    return whole[: random.randrange(len(whole))] if fault == "cut" else whole

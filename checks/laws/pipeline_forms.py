@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from checks.laws.pipeline import CONSUMER, DTYPES, PROVIDER, Folder, consumer_config, metadata, provider_config
-from checks.laws.pipeline_archives import npz, pt
+from checks.laws.pipeline_archives import FAULTS, npz, pt
 from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
-FAULTS: Final = ("content", "archive", "end")  # of a file
-_DAMAGED: Final = 4  # files between two whole ones
+_DAMAGED: Final = 6  # files between two whole ones
 _FORMS: Final = 6  # of one pickle
+_PARTS: Final = 8  # of NOT_PLAIN; each metadata has one
 _CHANGES: Final = 4  # of one metadata
 _NUMBERS: Final = range(-(2**64), 2**64)  # those of CBOR
 _BITS: Final = (0, 7, 8, 15, 16, 31, 32, 53, 63)
@@ -98,7 +98,7 @@ def _metadata_of_any_form(tools: Tools, metadata_no: int) -> LawTalk:
             other = {**meta, "extra": _changed(meta["extra"], draw)}
             yield from _refused(folder, PROVIDER, provider_config(other, 2, 2), "beside another meta.pkl")
         damaged = [written[: draw.randrange(len(written))], written[:-1], written + draw.choice([b".", b"N", b"\n"])]
-        damaged += [PickleWriter(draw).pickle(meta, earlier) for earlier in draw.sample(NOT_PLAIN, 3)]
+        damaged += [PickleWriter(draw).pickle(meta, earlier) for earlier in NOT_PLAIN[metadata_no % _PARTS :: _PARTS]]
         for content in damaged:
             (root / "meta.pkl").write_bytes(content)
             yield from _refused(folder, CONSUMER, consumer_config(2, 1), f"beside the pickle {content!r:.200}")
@@ -112,22 +112,26 @@ def _refused(folder: Folder, machine: str, config: Mapping[str, Any], where: str
     must_equal("META_INVALID", failure.code, what, call)
 
 
-def _files_of_any_form(tools: Tools, file_no: int, size: int) -> LawTalk:
-    """Files of a drawn schema and form: whole ones are handed out, damaged ones go to the quarantine."""
-    draw = _drawing(f"files {file_no}")
+def _files_of_any_form(tools: Tools, queue_no: int) -> LawTalk:
+    """Files of a drawn schema and form: whole ones are handed out, damaged ones go to the quarantine.
+
+    The faults come in their order, so that enough queues have them all.
+    """
+    draw = _drawing(f"files {queue_no}")
     schema = _schema(draw)
-    codec, write = draw.choice([("npz", npz), ("pt", pt)])
+    codec, write = ("npz", npz) if queue_no % 2 else ("pt", pt)
+    first, size = queue_no // 2 * _DAMAGED, draw.choice([2, 5])
+    faults = ["", *(FAULTS[codec][(first + k) % len(FAULTS[codec])] for k in range(_DAMAGED)), ""]
     with law_root() as root:
         folder, queue = Folder(tools, root), root / "queue/train"
         queue.mkdir(parents=True)
         (root / "meta.pkl").write_bytes(PickleWriter(draw).pickle(metadata(size, schema)))
         files = []
         damaged = []
-        for seq in range(2 + _DAMAGED):
+        for seq, fault in enumerate(faults):
             rows = draw.randrange(1, 6)
             arrays = {field["name"]: _array(field, rows, draw) for field in schema}
             told = {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": seq, "split": "train", "produced_at": 7}
-            fault = draw.choice(FAULTS) if 0 < seq <= _DAMAGED else ""
             content = write({**told, "schema": schema}, arrays, draw, fault)
             name = f"{seq}-{seq}-{told['num_batches']}.{codec}"
             (queue / name).write_bytes(content)
@@ -166,5 +170,5 @@ def _rows_of(answer: Any) -> Any:
 
 LAWS: Final = (
     Law("metadata-of-any-form", _metadata_of_any_form, {"metadata": 4}, Split(counts={"metadata": "metadata_no"})),
-    Law("queue-files-of-any-form", _files_of_any_form, {"files": 4, "size": [2]}, Split(counts={"files": "file_no"})),
+    Law("queue-files-of-any-form", _files_of_any_form, {"queues": 4}, Split(counts={"queues": "queue_no"})),
 )

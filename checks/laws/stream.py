@@ -257,15 +257,18 @@ def _cut(tokens: Sequence[int], boundaries: Sequence[int], size: int, passes: in
     return chunks
 
 
-def _sources_alike(tools: Tools, length: int, size: int, world_size: int) -> LawTalk:
-    """The last of the ranks reads from every kind of source."""
+def _sources_alike(tools: Tools, length: int, size: int, world_size: int, on_end: str) -> LawTalk:
+    """The last of the ranks reads from every kind of source, two passes where it wraps; an input has one."""
     tokens, boundaries = corpus(length), boundaries_in(length)
     with law_root() as root:
         rank = Rank(tools, root, world_size - 1, world_size)
-        pulses = range(1, 3 + length // (size * world_size))
+        passes = _PASSES if on_end == "wrap" else 1
+        pulses = range(1, 3 + passes * length // (size * world_size))
         seen: dict[str, tuple[Any, Any]] = {}
-        for kind, source in sources(tokens, boundaries, "stop", root).items():
-            documents = Documents(cut_at(tokens, boundaries), 1) if kind == ITERATOR else None
+        for kind, source in sources(tokens, boundaries, on_end, root).items():
+            if source is INPUT and on_end == "wrap":
+                continue
+            documents = Documents(cut_at(tokens, boundaries), passes + world_size) if kind == ITERATOR else None
             stream = yield from rank.open(source, documents)
             if source is INPUT:
                 yield from stream.push(tokens, boundaries)
@@ -334,7 +337,11 @@ LAWS: Final = (
         _no_gap_no_overlap,
         {"length": [1, 10, 37], "size": [1, 4, 40], "world_size": [1, 2, 3], "on_end": ["wrap", "stop"]},
     ),
-    Law("stream-sources-alike", _sources_alike, {"length": [300], "size": [7, 100], "world_size": [1, 2]}),
+    Law(
+        "stream-sources-alike",
+        _sources_alike,
+        {"length": [300], "size": [7, 100], "world_size": [1, 2], "on_end": ["stop", "wrap"]},
+    ),
     Law(
         "stream-shuffle-keeps-slices",
         _shuffle_keeps_slices,
