@@ -18,7 +18,7 @@ from conformance.contract.lazy import LazyMapping
 from conformance.contract.suite import Suite
 from conformance.contract.types import Struct, Type, named_types, struct_at
 from conformance.contract.yaml.machine_file import parts_of
-from conformance.contract.yaml.source import Source, read
+from conformance.contract.yaml.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +81,21 @@ class SpecSignatures:
     def number(self, code: str) -> int:
         """The registered number of a code, else 0."""
         if self._numbers is None:
-            entries: Any = read(self._suite.spec / "errors.yaml").value["errors"]
+            entries: Any = _read(self._suite.spec / "errors.yaml").value["errors"]
             self._numbers = {entry["code"]: entry["number"] for entry in entries}
         return self._numbers.get(code, 0)
 
     def _parts(self, name: str) -> Mapping[str, Source]:
         """The signatures in the file of this name: one operator, or a machine and its methods."""
         if name not in self._files:
-            sources = [read(file) for file in self._suite.spec.glob(f"*/{name}.yaml")] if name else []
+            sources = [_read(file) for file in self._suite.spec.glob(f"*/{name}.yaml")] if name else []
             parts = [parts_of(one) if "machine" in one.value else (one,) for one in sources]
             self._files[name] = {part.value.get("contract", name): part for some in parts for part in some}
         return self._files[name]
 
     def _signature(self, source: Source) -> Signature:
         if self._types is None:
-            self._types = named_types(read(self._suite.spec / "types.yaml"), [])
+            self._types = named_types(_read(self._suite.spec / "types.yaml"), [])
         named = self._types
         failure = named[source.value.get("failure", "default_failure")]
         assert isinstance(failure, Struct)
@@ -103,6 +103,13 @@ class SpecSignatures:
 
 
 Signatures = KnownSignatures | SpecSignatures
+
+
+def _read(file: Path) -> Source:
+    # The parser takes 15 ms to import, and a run whose contracts come from the cache does not need it.
+    from conformance.contract.yaml.parser import read
+
+    return read(file)
 
 
 class MissingObject(Exception):

@@ -10,7 +10,7 @@ from typing import Final
 
 from conformance.contract.cache import Cache, cache_folder, digest_of_texts
 from conformance.contract.suite import Suite
-from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, read
+from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source
 from conformance.trial.check import KnownFailure
 
 _HEAD = """\
@@ -24,7 +24,9 @@ def load_expected_failures(file: Path, schema: Path) -> tuple[KnownFailure, ...]
     if not file.is_file():
         hint = "write [] into it for an empty list, or add --update-expected"
         raise MalformedContract([Problem(Position(str(file), 1, 1), "X001", "there is no such file", hint)])
-    from conformance.contract.yaml.schema import violations  # takes 100 ms, which a run without a list saves
+    # Both take 100 ms to import, which a run without a list saves.
+    from conformance.contract.yaml.parser import read
+    from conformance.contract.yaml.schema import violations
 
     source = read(file)
     hint = "an entry is {check: ID or pattern with *, reason: why it fails, issue: https://...}"

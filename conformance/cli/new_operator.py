@@ -82,7 +82,7 @@ def _values(operator: str, family: str, library: Library) -> Mapping[str, str]:
 def _source(family: str, values: Mapping[str, str], library: Library, left: list[str]) -> Mapping[str, str]:
     """The text of the source with the operator's sentences, and of the file that maps its lines."""
     from conformance.contract.family import coverage_from
-    from conformance.contract.yaml.source import parse
+    from conformance.contract.yaml.parser import parse
     from conformance.lint.coverage import text_of, updated
 
     suite, known = library.suite, library.coverage.get(family)

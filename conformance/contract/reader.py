@@ -18,7 +18,7 @@ from conformance.contract.shorthand import written_out
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import schema_folder
 from conformance.contract.yaml.companions import SHARED, companion_of, joined, with_shared
-from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, ValuePath, parse, read
+from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, ValuePath
 
 YAML: Final = (".yaml", ".yml")
 _COLUMNS = 7  # of a row: the parent; file, line and column of the value, then of the key; line 0 if there is none
@@ -179,6 +179,9 @@ class Reader:
         return None if found else source
 
     def _parsed(self, file: Path) -> Source:
+        # The parser takes 15 ms to import, and a file from the cache does not need it.
+        from conformance.contract.yaml.parser import parse, read
+
         shown = self.suite.path_text(file)
         if file in self.snapshot:
             try:

@@ -14,7 +14,7 @@ import yaml
 from conformance.contract.library import load_library
 from conformance.contract.reader import written_page
 from conformance.contract.suite_file import read_suite
-from conformance.contract.yaml.source import read
+from conformance.contract.yaml.parser import read
 from conformance.report.record import encode_record, record_of
 from conformance.tests.small_spec import SHIPPED, copy_settings
 from conformance.trial.committed_reports import MATRIX_FILE

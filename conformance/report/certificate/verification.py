@@ -12,7 +12,8 @@ from typing import Final
 
 from conformance.contract.library import Library
 from conformance.contract.wording import counted
-from conformance.contract.yaml.source import MalformedContract, Position, Source, parse
+from conformance.contract.yaml.parser import parse
+from conformance.contract.yaml.source import MalformedContract, Position, Source
 from conformance.report.certificate.artifact import STARTED, Artifact
 from conformance.report.certificate.evidence import Evidence
 from conformance.report.certificate.keys import PublicKey, public_from

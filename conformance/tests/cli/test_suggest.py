@@ -12,7 +12,7 @@ from conformance.cli.case_text import yaml_lines
 from conformance.cli.main import status_of
 from conformance.contract.shorthand import written_out
 from conformance.contract.types import Scalar
-from conformance.contract.yaml.source import read
+from conformance.contract.yaml.parser import read
 from conformance.vectors.draft import to_wire
 
 Capture = pytest.CaptureFixture[str]

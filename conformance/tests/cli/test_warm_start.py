@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import conformance.contract.library as library_module
-import conformance.contract.reader as reader_module
+import conformance.contract.yaml.parser as parser_module
 from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.main import status_of
 from conformance.contract.library import Library
@@ -75,7 +75,7 @@ def test_a_known_file_is_neither_parsed_nor_validated_again(tmp_path: Path, monk
     root = write_spec(tmp_path / "house").root
     load(root)
     for name in ("parse", "read"):
-        monkeypatch.setattr(reader_module, name, unused)
+        monkeypatch.setattr(parser_module, name, unused)
     made = load(root)
     monkeypatch.setattr(library_module, "contract_from", unused)
     assert list(made.contracts) == [OPERATOR]

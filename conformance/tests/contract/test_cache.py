@@ -23,7 +23,8 @@ from conformance.contract.cache import (
     source_files,
 )
 from conformance.contract.reader import packed, unpacked
-from conformance.contract.yaml.source import Position, Source, parse
+from conformance.contract.yaml.parser import parse
+from conformance.contract.yaml.source import Position, Source
 from conformance.tests.processes import ROOT
 
 PLAIN = {"text": ["a", 1, 2.5, True, -(1 << 90)], "bytes": b"\x00"}

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.yaml import source
-from conformance.contract.yaml.source import MalformedContract, parse
+from conformance.contract.yaml import parser
+from conformance.contract.yaml.parser import parse
+from conformance.contract.yaml.source import MalformedContract
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_an_integer_wider_than_any_type_is_refused_at_its_place(number: str) -> 
 
 
 def test_a_file_of_too_many_values_is_refused_at_the_first_that_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MAX_VALUES", 20)
+    monkeypatch.setattr(parser, "MAX_VALUES", 20)
     text = "".join(f"k{number}: 1\n" for number in range(30))
     with pytest.raises(MalformedContract) as refused:
         parse(text, "x.yaml")
@@ -117,6 +118,6 @@ def test_a_file_that_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: 
     (tmp_path / "dangling").symlink_to("nowhere")
     for file, said in (("pipe", "this is not a regular file"), ("dangling", "cannot be read"), (".", "not a regular")):
         with pytest.raises(MalformedContract, match=said):
-            source.read(tmp_path / file)
+            parser.read(tmp_path / file)
     with pytest.raises(MalformedContract, match="not a regular file"):
-        source.read(Path("/dev/zero"))
+        parser.read(Path("/dev/zero"))

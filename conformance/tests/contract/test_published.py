@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 from conformance.cli.main import status_of
+from conformance.contract.yaml.parser import parse, read
 from conformance.contract.yaml.published import published_schemas
-from conformance.contract.yaml.source import parse, read
 from conformance.lint.catalogue import RULES
 from conformance.tests.language_keys import FILES, PAGE, keys_in, schema_of, tables
 from conformance.tests.processes import ROOT

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from conformance.contract.shorthand import written_out
-from conformance.contract.yaml.source import MalformedContract, parse
+from conformance.contract.yaml.parser import parse
+from conformance.contract.yaml.source import MalformedContract
 
 NAMED = """
 values:

@@ -10,7 +10,8 @@ import pytest
 
 from conformance.contract.shorthand import written_out
 from conformance.contract.yaml.companions import joined, with_shared
-from conformance.contract.yaml.source import MalformedContract, parse
+from conformance.contract.yaml.parser import parse
+from conformance.contract.yaml.source import MalformedContract
 
 NAMED = """
 values:
