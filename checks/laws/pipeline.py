@@ -100,15 +100,12 @@ class Queue:
         """A new provider; its handle."""
         meta = metadata(self.batch_size, [{"name": FIELD, "dtype": "uint8", "shape": []}])
         config = provider_config(meta, self.batches_per_file, self.backlog)
-        return (yield from self._opened(PROVIDER, config))
+        return (yield from Folder(self.tools, self.root).open(PROVIDER, config))
 
     def open_consumer(self) -> Asking[str]:
         """A new consumer; its handle."""
-        return (yield from self._opened(CONSUMER, consumer_config(self.size, self.cache_files)))
-
-    def _opened(self, machine: str, config: dict[str, Any]) -> Asking[str]:
-        _, opened = yield from self.tools.ask_one(f"{machine}.Open", {"root": str(self.root), "config": config})
-        return str(opened["handle"])
+        config = consumer_config(self.size, self.cache_files)
+        return (yield from Folder(self.tools, self.root).open(CONSUMER, config))
 
     def produce(self, handle: str, now_ms: int, split: str = "train") -> Asking[bool]:
         """Whether a turn of the loop made a file, which must be where the answer says."""
