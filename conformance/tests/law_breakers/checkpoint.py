@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 from checks.laws.checkpoint import IDENTITY, READ, RESTORE, SERIALIZE
+from checks.laws.checkpoint_runs import RECOVER
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks
 
 
@@ -16,6 +19,18 @@ def unsalted_once(inputs: Native, result: Native, memory: Memory) -> Native:
 def another_step(inputs: Native, result: Native, memory: Memory) -> Native:
     header = dict(result["header"])
     return {**result, "header": {**header, "t": header["t"] ^ 1}}
+
+
+def always_committed(inputs: Native, result: Native, memory: Memory) -> Native:
+    return {"state": "committed"}
+
+
+def of_a_copy(inputs: Native, memory: Memory) -> Native:
+    """The files of the first call count for ever."""
+    copy = memory.setdefault("copy", f"{inputs['root']} as it was")
+    if not Path(copy).exists():
+        shutil.copytree(inputs["root"], copy)
+    return {**inputs, "root": copy}
 
 
 def mended(inputs: Native, memory: Memory) -> Native:
@@ -53,5 +68,7 @@ SINS: list[Sin] = [
         asks("checkpoint-identity", f"{field} unread", RESTORE, without(field), f"another {field}")
         for field in IDENTITY
     ),
+    answers("run-cut-off", "never taken back", RECOVER, always_committed, "the state"),
+    asks("run-damage", "the files of an earlier call", RECOVER, of_a_copy, "is changed in byte 0 was answered"),
     asks("container-damage", "the full hash unread", READ, expecting_nothing, "must be refused"),
 ]
