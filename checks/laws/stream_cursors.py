@@ -37,7 +37,7 @@ def _far_on(tools: Tools, kind: str, size: int, world_size: int) -> LawTalk:
             _move(root / "saved", root / "moved", more)
             _move(root / "saved", root / "apart", more, later=1)
             apart = rank.call("Restore", kinds[kind], name="apart")
-            yield from tools.ask_refused([apart], f"a restore of a model one pulse later, the pulses being {more} more,")
+            yield from tools.ask_refused([apart], f"a restore whose model is one after pulse {2 + more}")
             restored = yield from rank.restore(kinds[kind], "moved")
             found = yield from restored.read(size, range(3 + more, 3 + more + _STEPS))
             for step, ((chunk, cursor), (other, told)) in enumerate(zip(expected, found, strict=True), start=1):
