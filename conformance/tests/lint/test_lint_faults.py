@@ -59,6 +59,13 @@ def test_a_postcondition_must_equate_state_that_the_caller_keeps() -> None:
     assert [is_found for _, is_found in outcomes(some, [rule_with("L202")])] == [True, True]
 
 
+def test_a_lock_that_is_out_of_date_in_any_way_is_found() -> None:
+    """One contract has the same faults as the next, and an even step meets two kinds of five alone."""
+    some = {fault.name.partition(": ")[2]: fault for fault in shipped_faults()["L502"]}
+    assert len(some) == 5
+    assert [name for name, is_found in outcomes(some.values(), [rule_with("L502")]) if not is_found] == []
+
+
 def test_a_fault_is_missed_without_its_rule() -> None:
     found = outcomes(spread(shipped_faults()["L110"], PER_RULE), [])
     assert {is_found for _, is_found in found} == {False}
