@@ -19,7 +19,7 @@ from conformance.trial.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
 BATCH = "UML_OS.Data.NextBatch_v2"
-_TOGETHER = 100  # calls of a law; with more, an idle backend would be noticed later
+_TOGETHER = 100  # calls of a law; with more, it would be noticed later that enough was said
 Native = dict[str, Any]
 Memory = dict[Any, Any]
 Known = dict[tuple[str, str], Outcome]  # what the reference answered, by operator and inputs
@@ -54,7 +54,9 @@ def changed(fields: Native, **others: Any) -> Native:
     return {**fields, **others}
 
 
-def spoilt(talk: LawTalk, wrong: Wrong, known: Known) -> Generator[Sequence[Call], Sequence[Outcome], str]:
+def spoilt(
+    talk: LawTalk, wrong: Wrong, known: Known, is_enough: Callable[[], bool]
+) -> Generator[Sequence[Call], Sequence[Outcome], str]:
     """A law's talk held with a wrong backend, of which the reference is a part; the broken law's message, or ''."""
     outcomes: Any = None
     while True:
@@ -69,7 +71,7 @@ def spoilt(talk: LawTalk, wrong: Wrong, known: Known) -> Generator[Sequence[Call
             continue
         outcomes = []
         for start in range(0, len(request), _TOGETHER):
-            if getattr(wrong.answer, "idle", False):
+            if is_enough():
                 talk.close()
                 return ""
             some = request[start : start + _TOGETHER]
@@ -111,19 +113,21 @@ def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
     messages: list[list[str]] = [[] for _ in wrongs]
     known: Known = {}
 
+    def has_said(number: int) -> bool:
+        return any(wrongs[number][1] in message for message in messages[number])
+
     def talk(number: int, start: Callable[[], LawTalk]) -> Generator[Sequence[Call], Sequence[Outcome], None]:
-        wrong, said = wrongs[number]
-        if any(said in message for message in messages[number]):
+        if has_said(number):
             return
-        if message := (yield from spoilt(start(), wrong.fresh(), known)):
+        if message := (yield from spoilt(start(), wrongs[number][0].fresh(), known, partial(has_said, number))):
             messages[number].append(message)
 
     use = LawUse(law, {}, (), (), "standard", codebook()[BATCH].contract.position)
     instances = list(known_laws(SHIPPED)[law].instances(Tools(codebook(), JSON), use))
     asked = [
         Conversation(f"{number}::{one.slug}", partial(talk, number, one.start))
+        for one in instances  # one of each backend first: most say at once what is expected
         for number in range(len(wrongs))
-        for one in instances
     ]
     driver = Driver(resolve("reference", SHIPPED), JSON, codebook(), timeout=30.0)
     for _ in driver.run(asked):  # whoever is lost over a wrong question has said nothing

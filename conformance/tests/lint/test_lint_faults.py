@@ -21,7 +21,7 @@ from conformance.lint.catalogue import RULES, lint, rule_with
 from conformance.lint.coverage import coverage_findings, coverage_lines
 from conformance.tests.contract_parts import parts
 from conformance.tests.lint_faults import faults, outcomes, spread
-from conformance.tests.lint_faults.compiled import forget
+from conformance.tests.lint_faults.compiled import digested_once, forget
 from conformance.tests.lint_faults.edits import Fault, drop, with_contract, with_library
 from conformance.tests.processes import python
 from conformance.tests.shipped import shipped_library, shipped_subject
@@ -38,7 +38,8 @@ def shipped_faults() -> Mapping[str, tuple[Fault, ...]]:
 @pytest.fixture(scope="module", autouse=True)
 def _forgotten() -> Iterator[None]:
     """What lint has evaluated, a gigabyte, is forgotten: each later fork would copy its page table."""
-    yield
+    with digested_once():
+        yield
     shipped_faults.cache_clear()
     shipped_subject.cache_clear()
     forget()
@@ -56,6 +57,13 @@ def test_a_postcondition_must_equate_state_that_the_caller_keeps() -> None:
     some = [fault for fault in shipped_faults()["L202"] if fault.name.endswith("bounded and not equated")]
     assert len(some) == 2
     assert [is_found for _, is_found in outcomes(some, [rule_with("L202")])] == [True, True]
+
+
+def test_a_lock_that_is_out_of_date_in_any_way_is_found() -> None:
+    """One contract has the same faults as the next, and an even step meets two kinds of five alone."""
+    some = {fault.name.partition(": ")[2]: fault for fault in shipped_faults()["L502"]}
+    assert len(some) == 5
+    assert [name for name, is_found in outcomes(some.values(), [rule_with("L502")]) if not is_found] == []
 
 
 def test_a_fault_is_missed_without_its_rule() -> None:
@@ -97,9 +105,9 @@ sys.stdout.write(as_json(lint(subject(Path(sys.argv[1])))))
 
 
 def test_findings_do_not_hang_on_the_hash_seed(tmp_path: Path) -> None:
-    told = [python("-c", _PROGRAM, str(tmp_path / seed), PYTHONHASHSEED=seed).stdout for seed in "123"]
+    told = [python("-c", _PROGRAM, str(tmp_path / seed), PYTHONHASHSEED=seed).stdout for seed in "12"]
     assert told[0].count('"code"') > len(RULES) + 3
-    assert told[0] == told[1] == told[2]
+    assert told[0] == told[1]
 
 
 def test_every_line_of_every_source_is_carried_or_excluded_with_a_reason() -> None:

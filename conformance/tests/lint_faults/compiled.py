@@ -1,4 +1,6 @@
-"""Expressions that tests have compiled already: an edit changes one, and to compile all is most of reading a contract.
+"""What an edit of one contract leaves as it was: compiled expressions, and the digests of the other contracts.
+
+To compile all expressions is most of reading a contract.
 
 An expression belongs to the engine that compiled it, so the environments are kept as well, by all that makes them.
 """
@@ -15,6 +17,8 @@ from cel_expr_python import cel
 from conformance.contract import parse
 from conformance.contract.cel.expression import Environment, Expression, environment
 from conformance.contract.cel.functions import FUNCTIONS, Function, registry_functions
+from conformance.contract.model import Contract
+from conformance.vectors.frozen import lock
 
 _ENVIRONMENTS: dict[Any, Environment] = {}
 _EXPRESSIONS: dict[Any, tuple[Environment, Expression]] = {}  # with the environment, whose engine must live as long
@@ -39,6 +43,21 @@ def forget() -> None:
 def compiled_once() -> Iterator[None]:
     """While a contract is read, what was compiled in the same environment is not compiled again."""
     with patch.object(parse, "environment", _environment), patch.object(Environment, "compile", _expression):
+        yield
+
+
+@contextmanager
+def digested_once() -> Iterator[None]:
+    """The digest of a contract, which never changes, is computed once for all locks."""
+    known: dict[int, tuple[Contract, str]] = {}  # with the contract, which must live as long as its number is known
+    compute = lock.contract_digest
+
+    def contract_digest(contract: Contract) -> str:
+        if id(contract) not in known:
+            known[id(contract)] = (contract, compute(contract))
+        return known[id(contract)][1]
+
+    with patch.object(lock, "contract_digest", contract_digest):
         yield
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from conformance.report.record import encode_record, read_record, record_of
+from conformance.tests import small_house
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, library, tried, twin_of
 from conformance.tests.processes import python
 from conformance.tests.small_corpus import case, halved, step
-from conformance.tests.small_house import BAD
 from conformance.trial.check import RunResult, Verdict
 from conformance.vectors.case import CallStep
 
@@ -71,20 +71,16 @@ def test_another_verdict_does_reach_the_record() -> None:
     assert record(right) != record(replace(tried(backend("wrong_on_six")), backend=right.backend))
 
 
-def in_its_own_process(root: Path, file: Path, hash_seed: str, jobs: int, shuffle: str) -> bytes:
-    given = ("-P", "-m", "conformance.tests.small_house", str(root), str(file), str(jobs), shuffle)
-    done = python(*given, PYTHONHASHSEED=hash_seed)
-    assert done.returncode == 0, done.stderr
-    return file.read_bytes()
-
-
 def test_a_standard_run_with_every_kind_of_check_is_the_same_under_every_hash_seed(
     measured: Path, tmp_path: Path
 ) -> None:
     """Vectors, laws, behaviour, fuzzing with its shrinking, and the diagnosis of a mistake."""
-    first = in_its_own_process(measured, tmp_path / "1", "0", 1, "")
-    assert in_its_own_process(measured, tmp_path / "2", "random", 2, "x") == first
+    first = small_house.record(measured)
+    given = ("-P", "-m", "conformance.tests.small_house", str(measured), str(tmp_path / "second"), "2", "x")
+    done = python(*given, PYTHONHASHSEED="random")  # this process has another one
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "second").read_bytes() == first
     read = read_record(first)
     assert {entry["kind"] for entry in read.entries} == {"vector", "law", "behaviour", "fuzz"}
     assert {entry["verdict"] for entry in read.entries} == {Verdict.PASS, Verdict.FAIL}
-    assert read["diagnosis"]["mutants"] == [BAD.removeprefix("mutant:")]
+    assert read["diagnosis"]["mutants"] == [small_house.BAD.removeprefix("mutant:")]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import hypothesis  # noqa: F401  a pytest in this process forgets what it imported, and the next one imports it anew
 import pytest
 
 from conformance.backend.resolve import BackendNotFound
@@ -26,7 +27,8 @@ pytest_plugins = ["pytester"]
 COUNTS = "Stream.FiringCounts"
 OPERATOR = "UML_OS.Data.SeededBlockPermute_v1"
 NINE = "mutant:philox-nine-rounds"
-OPTIONS = ("-p", "conformance.pytest_plugin", "-p", "no:cacheprovider")
+# The plugin of Hypothesis would be imported by each worker of xdist.
+OPTIONS = ("-p", "conformance.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
 EIGHT = f"{OPERATOR}::pinned-orders::eight"
 
 
