@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from checks.laws.stream import Rank, Stream, is_read_to_its_end
+from checks.laws.stream_cursors import life
 from checks.laws.stream_sources import INPUT, ITERATOR, Documents, Source, boundaries_in, corpus, cut_at, forms
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
@@ -47,6 +48,9 @@ def _kinds_alike(tools: Tools, length: int, size: int, world_size: int, on_end: 
                 told = yield from _rules_of(stream, source, size)
                 told |= yield from _ways_back(stream, source, changed, longer, size)
                 told["rest"] = yield from stream.read(size, range(20, 22 + 2 * length // (size * world_size)))
+                yield from stream.ask("Reset")
+                said = yield from life(stream, size, 1000)
+                told |= {f"call {number}, {method}": answer for number, (method, answer) in enumerate(said)}
                 expected = expected or told
                 must_equal(expected, told, f"{family} with the {kind}, compared with the list of tokens")
             _same_rules(rules, {what: _outcome(one) for what, one in expected.items()}, family)

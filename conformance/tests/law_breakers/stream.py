@@ -91,6 +91,7 @@ SINS: list[Sin] = [
     answers("stream-kinds-alike", "no warnings", CHUNK, no_warnings_of_an_iterator, "over an iterator"),
     answers("stream-shuffle-keeps-slices", "slices turned round", CHUNK, turned_round, "the slices of pass 1"),
     answers("stream-shuffle-keeps-slices", "one pass for ever", CHUNK, the_first, "in one order"),
+    answers("stream-restored-alike", "ids begin anew", CHUNK, ids_anew_for_others, "what a restored stream says"),
     answers("stream-far-on", "ids of 32 bits", CHUNK, of_32_bits, "4294967296 more: the chunk: chunk_id is"),
     answers("firing-counts-add-up", "one more", FIRING_COUNTS, one_more, "cut after 1 tokens"),
     answers("stream-restore-goes-on", "ids begin anew", CHUNK, ids_anew_for_others, "after save 1, restored"),
