@@ -24,14 +24,16 @@ COMMIT: Final = "UML_OS.Checkpoint.CommitRun_v1"
 RECOVER: Final = "UML_OS.Checkpoint.RecoverRun_v1"
 POINTER: Final = "COMMITTED"
 _OBJECTS: Final = ("trace", "checkpoint", "lineage")
+_SIZES: Final = 3  # of objects, by the number of the run
 _EVERY: Final = 3  # bytes of which one is changed; which one depends on the run
+_MOST: Final = 200  # bytes of a long file that are changed
 Tree = Mapping[str, bytes]  # contents by path
 
 
 def _run(number: int) -> dict[str, Any]:
-    """The inputs of a commit; objects are of different sizes, one of them empty where the number is 0."""
+    """The inputs of a commit; one object is empty where the number is a multiple of _SIZES."""
     objects = {
-        name: derived_bytes(f"{name} of run {number}", 32) * number * (1 + 40 * k) + b"\0" * k
+        name: derived_bytes(f"{name} of run {number}", 32) * (number % _SIZES) * (1 + 40 * k) + b"\0" * k
         for k, name in enumerate(_OBJECTS)
     }
     t = derived_number(f"step of run {number}", 2**64)
@@ -94,7 +96,7 @@ def _cut_off(tools: Tools, run_no: int) -> LawTalk:
 
 
 def _damage(tools: Tools, run_no: int, mask: int) -> LawTalk:
-    """Every third byte of every file changed, and every file cut, emptied, lengthened and removed, one at a time."""
+    """Every third byte of every file changed, fewer of a long one, and every file cut, emptied, lengthened and removed, one at a time."""
     run = _run(run_no)
     with law_root() as root:
         whole = yield from _committed(tools, root, run)
@@ -117,7 +119,7 @@ def _damage(tools: Tools, run_no: int, mask: int) -> LawTalk:
 
 
 def _damages(content: bytes, mask: int, first: int) -> Iterator[tuple[str, bytes]]:
-    for at in range(first, len(content), _EVERY):
+    for at in range(first, len(content), max(_EVERY, len(content) // _MOST)):
         yield f"changed in byte {at}", content[:at] + bytes([content[at] ^ mask]) + content[at + 1 :]
     if content:
         yield "cut", content[:-1]
