@@ -96,7 +96,7 @@ def _cut_off(tools: Tools, run_no: int) -> LawTalk:
 
 
 def _damage(tools: Tools, run_no: int, mask: int) -> LawTalk:
-    """Every third byte of every file changed, fewer of a long one, and every file cut, emptied, lengthened and removed, one at a time."""
+    """Every third byte of every file changed, fewer of a long one; each file cut, emptied, lengthened, removed."""
     run = _run(run_no)
     with law_root() as root:
         whole = yield from _committed(tools, root, run)
