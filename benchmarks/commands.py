@@ -90,11 +90,11 @@ def commands(environment: Mapping[str, str]) -> list[Figure]:
     tally = ("-m", "conformance.cli.main")
     asked = {
         "tally run -k ONE, a vector": (0.8, 0.8, ("run", "-k", CASE)),
-        "tally run -k ONE, a rule of behaviour": (0.8, 0.9, ("run", "-k", RULE)),
+        "tally run -k ONE, a rule of behaviour": (0.8, 0.8, ("run", "-k", RULE)),
         "tally run -k ONE, a law": (0.8, 0.8, ("run", "-k", LAW)),
         "tally schema OPERATOR": (0.5, 0.5, ("schema", OPERATOR)),
         "tally explain OPERATOR": (0.5, 0.5, ("explain", OPERATOR)),
-        "tally explain CHECK": (0.5, 0.6, ("explain", CASE)),  # it asks the reference
+        "tally explain CHECK": (0.5, 0.5, ("explain", CASE)),  # it asks the reference
         "tally lint of unchanged contracts": (1.0, 1.0, ("lint",)),
     }
     found = []
