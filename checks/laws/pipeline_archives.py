@@ -34,7 +34,7 @@ _END_FAULTS: Final = ("disk", "first disk", "count here", "count", "directory si
 _ARCHIVE_FAULTS: Final = ("cut", *(f"archive {what}" for what in (*_MEMBER_FAULTS, *_END_FAULTS)))
 FAULTS: Final[Mapping[str, Sequence[str]]] = {
     "npz": (*(f"json {what}" for what in _NOT_JSON), *(f"array {what}" for what in _ARRAY_FAULTS), *_ARCHIVE_FAULTS),
-    "pt": (*(f"pickle {number}" for number in range(len(NOT_PLAIN))), *_ARCHIVE_FAULTS),
+    "pt": (*(f"pickle {item.hex()}" for item in NOT_PLAIN), *_ARCHIVE_FAULTS),
 }
 _BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
 
@@ -49,7 +49,8 @@ def json_text(value: Mapping[str, Any], random: Random, earlier: str | None = No
         return random.choice(_BLANKS)
 
     def text(value: str) -> str:
-        return '"' + "".join(letter if random.random() < 0.7 else _escaped(letter) for letter in value) + '"'
+        plain = ((letter, random.random() < 0.7 and letter >= " " and letter not in '"\\') for letter in value)
+        return '"' + "".join(letter if as_it_is else _escaped(letter) for letter, as_it_is in plain) + '"'
 
     def written(value: Any) -> str:
         if isinstance(value, dict):
@@ -114,7 +115,7 @@ def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], rand
     members = {f"data/{key}": data + random.randbytes(random.choice([0, 8])) for key, data in storages.items()}
     members |= {name: more[name] for name in random.sample(list(more), random.randrange(4))}
     part, _, what = fault.partition(" ")
-    earlier = NOT_PLAIN[int(what)] if part == "pickle" else b""
+    earlier = bytes.fromhex(what) if part == "pickle" else b""
     members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors}, earlier)
     return archive({prefix + name: content for name, content in members.items()}, random, fault)
 

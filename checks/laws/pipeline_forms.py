@@ -127,7 +127,7 @@ def _files_of_any_form(tools: Tools, queue_no: int) -> LawTalk:
         queue.mkdir(parents=True)
         (root / "meta.pkl").write_bytes(PickleWriter(draw).pickle(metadata(size, schema)))
         files = []
-        damaged = []
+        damaged: dict[str, str] = {}
         for seq, fault in enumerate(faults):
             rows = draw.randrange(1, 6)
             arrays = {field["name"]: _array(field, rows, draw) for field in schema}
@@ -136,7 +136,8 @@ def _files_of_any_form(tools: Tools, queue_no: int) -> LawTalk:
             name = f"{seq}-{seq}-{told['num_batches']}.{codec}"
             (queue / name).write_bytes(content)
             files += [] if fault else [arrays]
-            damaged += [name] if fault else []
+            damaged |= {name: fault} if fault else {}
+        between = f"damaged ones between them: {damaged}"
         consumer = yield from folder.open(CONSUMER, consumer_config(size, 1, codec))
         for number, arrays in enumerate(files):
             rows = len(next(iter(arrays.values())))
@@ -145,9 +146,9 @@ def _files_of_any_form(tools: Tools, queue_no: int) -> LawTalk:
                 taken = [part[k % len(part)] for k in range(size)]
                 expected = [(name, array[taken].tolist()) for name, array in arrays.items()]
                 answer = yield from folder.say(CONSUMER, "GetBatch", consumer, split="train", timeout_ms=0)
-                must_equal(expected, _rows_of(answer), f"the batch from row {start} of whole file {number}")
+                must_equal(expected, _rows_of(answer), f"the batch from row {start} of whole file {number}, {between}")
         found = sorted(path.name for path in (root / "queue/quarantine").rglob("*.*"))
-        must_equal(damaged, found, "the files in the quarantine")
+        must_equal([*damaged], found, f"the files in the quarantine, {between}")
         told = yield from folder.say(CONSUMER, "Stats", consumer)
         must_equal([], told["warnings"], "the warnings")
 
