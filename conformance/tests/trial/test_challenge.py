@@ -12,11 +12,13 @@ from random import Random
 
 import pytest
 
-from conformance.backend.driver import Driver
+from conformance.backend.driver import Driver, RestartRequest, Talk
+from conformance.backend.outcome import Lost
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import Cache
+from conformance.contract.model import LawUse
 from conformance.tests.fuzz.tasks import Silent, task_of
 from conformance.tests.halving import client, corpus, library
 from conformance.tests.halving import codebook as small_codebook
@@ -29,13 +31,14 @@ from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
 from conformance.trial.client import Client, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
-from conformance.trial.law import Tools, known_laws
+from conformance.trial.law import Law, LawTalk, Split, Tools, known_laws
 from conformance.vectors.case import Case
 from conformance.vectors.frozen.corpus import load_corpus
 
 NONCE, OTHER = "5eed" * 16, "0dd5" * 16
 FEW = 12  # drawn calls of an operator; a certification asks more
 LONG = 30  # seconds
+MOST_CALLS, MOST_TEXT = 3000, 5_000_000  # of one drawn instance of a law; its calls, and the letters of their inputs
 # A pure operator, one that keeps files, and a machine, for which the table is shown to know what it should.
 PROVED = ("UML_OS.Checkpoint.CommitRun_v1", "UML_OS.Data.SeededBlockPermute_v1", "Pipeline.Provider")
 SERVING = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import impl.serve; impl.serve.main(['reference'])"
@@ -197,3 +200,53 @@ def test_a_law_is_drawn_with_parameters_that_no_other_run_has() -> None:
             assert slugs[0] == slugs[1]
             seen += slugs[0] != slugs[2]
     assert seen >= 20
+
+
+# -- what a drawn law costs
+
+
+class Highest(Random):
+    """Draws the largest number that may be drawn."""
+
+    def randint(self, a: int, b: int) -> int:
+        return b
+
+
+def numbered(law: Law) -> bool:
+    """Whether an instance may have a number beyond those that the contract lists."""
+    return isinstance(law.split, Split) and bool(law.split.counts)
+
+
+def few_calls(talk: LawTalk) -> Talk[tuple[int, int]]:
+    """The number of calls of a talk and the letters of their inputs; it ends where they become too many."""
+    calls = size = 0
+    try:
+        asked = next(talk)
+        while calls <= MOST_CALLS and size <= MOST_TEXT:
+            if not isinstance(asked, RestartRequest):
+                calls += len(asked)
+                size += sum(len(str(call.inputs)) for call in asked)
+            asked = talk.send((yield asked))
+    except StopIteration:
+        pass
+    return calls, size
+
+
+@pytest.mark.parametrize(
+    ("operator", "use"),
+    [
+        pytest.param(operator, use, id=f"{operator}-{use.law}")
+        for operator, contract in shipped_library().contracts.items()
+        for use in contract.laws
+        if numbered(known_laws(shipped_library().suite)[use.law])
+    ],
+)
+def test_the_highest_number_that_is_drawn_makes_no_law_long(operator: str, use: LawUse, right: Client) -> None:
+    """A certification draws numbers far beyond the listed ones; a law whose calls grow with them would not end."""
+    law = known_laws(shipped_library().suite)[use.law]
+    instance = next(drawn_instances(law, use, Tools(codebook(), DIALECTS["json"]), Highest()))
+    found = right.run(lambda: few_calls(instance.start()), instance.alone)
+    assert not isinstance(found, Lost)
+    calls, size = found
+    assert 0 < calls <= MOST_CALLS
+    assert size <= MOST_TEXT
