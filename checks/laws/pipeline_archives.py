@@ -1,6 +1,6 @@
-"""Writers of batch files for laws of the file queue: the same rows in the many forms that JSON, arrays and zip allow.
+"""Writers of batch files for laws of the file queue: the same rows in the many forms that JSON and arrays allow.
 
-Every choice is drawn. What the contract gives no meaning to differs from file to file (rulings QA18, QA34, QA36, QA38).
+Every choice is drawn. What the contract gives no meaning to differs from file to file (rulings QA18, QA34).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Final
-from zlib import crc32
 
 import numpy as np
 
+from checks.laws import pipeline_zip
 from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter, Tensor
 
 _TWICE: Final = 0.2  # share of maps that have a key twice, the first time with another value
@@ -28,13 +28,13 @@ _ARRAY_FAULTS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
 }
 _NO_NUMBERS: Final = ("NaN", "-Infinity", "01", "-01", "1.", ".5", "+1", "0x1", "1 1", "True")
 _NOT_JSON: Final = (*_NO_NUMBERS, "'a'", '"\t"', '"\\x"', '"\\u12"', "[1,]", "{,}", "{1:1}", "[")
-_SIZE_FAULTS: Final = ("size", "other size", "both sizes")
-_MEMBER_FAULTS: Final = ("flag", "method", "method inside", "checksum", *_SIZE_FAULTS, "name", "name inside", "twice")
-_END_FAULTS: Final = ("disk", "first disk", "count here", "count", "directory size", "directory offset", "comment")
-_ARCHIVE_FAULTS: Final = ("cut", *(f"archive {what}" for what in (*_MEMBER_FAULTS, *_END_FAULTS)))
 FAULTS: Final[Mapping[str, Sequence[str]]] = {
-    "npz": (*(f"json {what}" for what in _NOT_JSON), *(f"array {what}" for what in _ARRAY_FAULTS), *_ARCHIVE_FAULTS),
-    "pt": (*(f"pickle {item.hex()}" for item in NOT_PLAIN), *_ARCHIVE_FAULTS),
+    "npz": (
+        *(f"json {what}" for what in _NOT_JSON),
+        *(f"array {what}" for what in _ARRAY_FAULTS),
+        *(f"archive {what}" for what in pipeline_zip.FAULTS),
+    ),
+    "pt": (*(f"pickle {what}" for what in NOT_PLAIN), *(f"archive {what}" for what in pipeline_zip.FAULTS)),
 }
 _BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
 
@@ -94,7 +94,7 @@ def npz(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], ran
         name = random.choice(list(members))
         members[name] = _ARRAY_FAULTS[what](members[name])
     members["metadata.json"] = json_text(told, random, what if part == "json" else None)
-    return archive(members, random, fault)
+    return pipeline_zip.archive(members, random, what if part == "archive" else "")
 
 
 def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random, fault: str = "") -> bytes:
@@ -115,51 +115,7 @@ def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], rand
     members = {f"data/{key}": data + random.randbytes(random.choice([0, 8])) for key, data in storages.items()}
     members |= {name: more[name] for name in random.sample(list(more), random.randrange(4))}
     part, _, what = fault.partition(" ")
-    earlier = bytes.fromhex(what) if part == "pickle" else b""
+    earlier = NOT_PLAIN[what] if part == "pickle" else b""
     members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors}, earlier)
-    return archive({prefix + name: content for name, content in members.items()}, random, fault)
-
-
-def archive(members: Mapping[str, bytes], random: Random, fault: str = "") -> bytes:
-    """A zip archive of stored members in a drawn order; versions, dates, comments, extra fields, gaps are drawn too.
-
-    With the fault "archive WHAT" one number of it or one name is wrong; with "cut" it is cut off.
-    """
-    named = list(members.items())
-    random.shuffle(named)
-    wrong = fault.removeprefix("archive ")
-    at_fault = random.randrange(len(named))
-    body = entries = b""
-    for k, (name, content) in enumerate([*named, *(named[at_fault : at_fault + 1] if wrong == "twice" else ())]):
-        here = wrong if k == at_fault else ""
-        body += random.randbytes(random.choice([0, 0, random.randrange(40)]))  # a gap
-        offset, raw, size = len(body), name.encode(), len(content)
-        checksum = crc32(content) ^ (1 << random.randrange(32) if here == "checksum" else 0)
-        flags = (0x800 if random.random() < 0.5 else 0) | (0x8 if random.random() < 0.3 else 0)
-        own = struct.pack("<3L", checksum, size, size) if not flags & 0x8 else bytes(12)
-        extra, entry_extra, comment = (random.randbytes(random.choice([0, random.randrange(30)])) for _ in range(3))
-        when = random.randbytes(4)
-        method = 8 * (here == "method inside")
-        body += b"PK\3\4" + struct.pack("<3H", random.randrange(64), flags, method) + when + own
-        body += struct.pack("<2H", len(raw), len(extra)) + (raw.swapcase() if here == "name inside" else raw)
-        body += extra + content
-        if flags & 0x8:
-            body += b"PK\7\10" + struct.pack("<3L", checksum, size, size)
-        flags |= random.choice([0x1, 0x20, 0x40, 0x2000]) if here == "flag" else 0
-        entries += b"PK\1\2" + struct.pack("<3H", random.randrange(1024), random.randrange(64), flags)
-        entries += struct.pack("<H", 8 * (here == "method")) + when
-        entries += struct.pack("<2L", checksum, size + (here in ("size", "both sizes")))
-        entries += struct.pack("<L", size + (here in ("other size", "both sizes")))
-        entries += struct.pack("<3H", len(raw), len(entry_extra), len(comment))
-        entries += random.randbytes(8)  # the number of its disk, and attributes
-        entries += struct.pack("<L", offset) + (raw.swapcase() if here == "name" else raw) + entry_extra + comment
-    large = b""
-    if random.random() < 0.5:
-        large = b"PK\6\6" + random.randbytes(52) + b"PK\6\7" + random.randbytes(4)
-        large += struct.pack("<Q", len(body) + len(entries)) + random.randbytes(4)
-    count = len(named) + (wrong == "twice")
-    end = [0, 0, count, count, len(entries), len(body), 0]
-    if wrong in _END_FAULTS:
-        end[_END_FAULTS.index(wrong)] += 1
-    whole = body + entries + large + b"PK\5\6" + struct.pack("<4H2LH", *end) + b"x" * end[-1]
-    return whole[: random.randrange(len(whole))] if fault == "cut" else whole
+    members = {prefix + name: content for name, content in members.items()}
+    return pipeline_zip.archive(members, random, what if part == "archive" else "")

@@ -98,7 +98,8 @@ def _metadata_of_any_form(tools: Tools, metadata_no: int) -> LawTalk:
             other = {**meta, "extra": _changed(meta["extra"], draw)}
             yield from _refused(folder, PROVIDER, provider_config(other, 2, 2), "beside another meta.pkl")
         damaged = [written[: draw.randrange(len(written))], written[:-1], written + draw.choice([b".", b"N", b"\n"])]
-        damaged += [PickleWriter(draw).pickle(meta, earlier) for earlier in NOT_PLAIN[metadata_no % _PARTS :: _PARTS]]
+        not_plain = list(NOT_PLAIN.values())[metadata_no % _PARTS :: _PARTS]
+        damaged += [PickleWriter(draw).pickle(meta, earlier) for earlier in not_plain]
         for content in damaged:
             (root / "meta.pkl").write_bytes(content)
             yield from _refused(folder, CONSUMER, consumer_config(2, 1), f"beside the pickle {content!r:.200}")

@@ -15,12 +15,46 @@ _REMEMBERED: Final = 0.4  # share of values that are remembered
 _FRAMED: Final = 0.05  # share of values before which a frame is announced
 _KINDS: Final = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
 _STORAGES: Final = {**_KINDS, "bool": "Bool", "float16": "Half", "float32": "Float", "float64": "Double"}
-# What is no plain value.
-NOT_PLAIN: Final = tuple(
-    b"C\1a|B\1\0\0\0a|\x96\1\0\0\0\0\0\0\0a|U\1a|T\1\0\0\0a|S'a'\n|\x8f|(\x91|cos\nsystem\n|X\2\0\0\0os\x8c\6system\x93"
-    b"|(N|NN|N0|N2|NQ|P1\n|\x82\1|\x80\2N|g99999999\n|X\1\0\0\0\xff|V\\ud800\n|V\\u12\n|I1_0\n|I+1\n|L1LL\n|F1_0\n|F0x1\n|}]Ns"
-    b"|}(Nu|]}Ne|NNa|)b|)R|i|o|\x81|\x92".split(b"|")
-)
+# What is no plain value, each between two others; most of the opcodes that find nothing to work on end the pickle.
+NOT_PLAIN: Final[Mapping[str, bytes]] = {
+    "bytes, short": b"C\1a",
+    "bytes": b"B\1\0\0\0a",
+    "bytearray": b"\x96\1\0\0\0\0\0\0\0a",
+    "text of Python 2, short": b"U\1a",
+    "text of Python 2": b"T\1\0\0\0a",
+    "text of Python 2 in a line": b"S'a'\n",
+    "set": b"\x8f",
+    "frozenset": b"(\x91",
+    "name": b"cos\nsystem\n",
+    "name from the stack": b"X\2\0\0\0os\x8c\6system\x93",
+    "mark that stays": b"(N",
+    "two values": b"NN",
+    "value taken away": b"N0",
+    "value written twice": b"N2",
+    "persistent id": b"NQ",
+    "persistent id in a line": b"P1\n",
+    "extension": b"\x82\1",
+    "protocol inside": b"\x80\2N",
+    "memo that is empty": b"g99999999\n",
+    "text that is no UTF-8": b"X\1\0\0\0\xff",
+    "surrogate in a line": b"V\\ud800\n",
+    "escape cut off": b"V\\u12\n",
+    "integer with _": b"I1_0\n",
+    "integer with +": b"I+1\n",
+    "integer with two L": b"L1LL\n",
+    "float with _": b"F1_0\n",
+    "float with 0x": b"F0x1\n",
+    "map with a list as key": b"}]Ns",
+    "map with half a pair": b"}(Nu",
+    "append without a mark": b"]}Ne",
+    "append to no list": b"NNa",
+    "state": b")b",
+    "call": b")R",
+    "instance": b"i",
+    "object": b"o",
+    "new object": b"\x81",
+    "new object with keywords": b"\x92",
+}
 
 
 @dataclass(frozen=True, slots=True)
