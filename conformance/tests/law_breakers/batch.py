@@ -9,7 +9,7 @@ import numpy as np
 from conformance.tests.law_breakers.spoilt import Memory, Native, Sin, answers, asks, changed
 
 COLLECT, ADJACENCY, PERMUTATIONS = "Batch.CollectRows", "Batch.BuildAdjacency", "Batch.Permutations"
-REMAP, BUILD = "Batch.RemapText", "Batch.Build"
+REMAP, BUILD, LOAD = "Batch.RemapText", "Batch.Build", "Batch.LoadDatabase"
 
 
 def second_walk_of_the_first_seed(inputs: Native, memory: Memory) -> Native:
@@ -95,6 +95,17 @@ def keys_lost_where_rows_are_fixed(inputs: Native, result: Native, memory: Memor
     return changed(result, fk_adj=np.zeros_like(adjacency) if "fixed_rows" in inputs["config"] else adjacency)
 
 
+def rows_counted_by_calls(inputs: Native, result: Native, memory: Memory) -> Native:
+    memory["calls"] = memory.get("calls", 0) + 1
+    tables = [{**table, "row_count": memory["calls"]} for table in result["database"]["tables"]]
+    return {"database": {**result["database"], "tables": tables}}
+
+
+def keys_that_dangle_kept(inputs: Native, memory: Memory) -> Native:
+    kept = {table: dict.fromkeys(keys, "null") for table, keys in inputs["dangling"].items()}
+    return changed(inputs, dangling=kept)
+
+
 SINS: list[Sin] = [
     asks("walk-from-row-to-row", "one seed for all", COLLECT, second_walk_of_the_first_seed, "asked together"),
     answers("walk-from-row-to-row", "a hop too far", COLLECT, last_row_a_hop_further, "one hop less"),
@@ -111,5 +122,7 @@ SINS: list[Sin] = [
     answers("static-shapes", "no keys", BUILD, keys_lost_where_rows_are_fixed, "fk_adj of"),
     answers("no-global-numbers", "rows of the database", BUILD, rows_counted_in_the_database, "seq_row_ids"),
     asks("hidden-truth", "NULL ignored", BUILD, nothing_null, "after the NULL"),
+    answers("database-of-any-form", "counts calls", LOAD, rows_counted_by_calls, "the same tables in file 1"),
+    asks("dropped-rows-were-never-there", "nothing dropped", LOAD, keys_that_dangle_kept, "with the policies"),
     answers("texts-of-the-table", "backwards", REMAP, embeddings_backwards, "the gathered rows"),
 ]
