@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from checks.generators.batch_files import FAULTS, npz, pt
+from checks.generators.pickles import NOT_PLAIN, PickleWriter
 from checks.laws.pipeline import CONSUMER, DTYPES, PROVIDER, Folder, consumer_config, metadata, provider_config
-from checks.laws.pipeline_archives import FAULTS, npz, pt
-from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter
 from conformance.trial.law import Asking, Law, LawTalk, Split, Tools, derived_bytes, law_root, must_equal
 
 _DAMAGED: Final = 6  # files between two whole ones

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from checks.laws import pipeline_archives, pipeline_pickles
-from checks.laws.pipeline_archives import json_text, npy
-from checks.laws.pipeline_pickles import PickleWriter
+from checks.generators import batch_files, pickles
+from checks.generators.batch_files import json_text, npy
+from checks.generators.pickles import PickleWriter
 
 SEEDS = range(200)
 VALUE = {"a": [1, -1, 0, 255, 2**16, -(2**31)], "é": 'é€😀\\u0041\n\0"\\', "b": {"c": [[], {}, [1]], "d": ["x" * 256]}}
@@ -43,13 +43,13 @@ def read(content: bytes) -> Any:
 def test_a_json_text_is_read_by_python_and_each_fault_refused() -> None:
     for seed in SEEDS:
         assert typed(json.loads(json_text(VALUE, Random(seed)))) == typed(VALUE)
-    for fault in pipeline_archives._NOT_JSON:
+    for fault in batch_files._NOT_JSON:
         with pytest.raises(ValueError, match=r"."):
             json.loads(json_text(VALUE, Random(0), fault), parse_constant=no_number)
 
 
 def test_a_pickle_is_read_by_python_unless_it_has_leading_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_pickles, "_FRAMED", 0)  # Python compares the length of a frame, the contract does not
+    monkeypatch.setattr(pickles, "_FRAMED", 0)  # Python compares the length of a frame, the contract does not
     found = [one for seed in SEEDS if (one := read(PickleWriter(Random(seed)).pickle(VALUE))) is not None]
     assert len(found) > len(SEEDS) / 4
     assert all(typed(one) == typed(VALUE) for one in found)

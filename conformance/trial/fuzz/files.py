@@ -26,6 +26,7 @@ from conformance.trial.check import (
     unjudged,
 )
 from conformance.trial.client import Walked, walked_by_both
+from conformance.trial.fuzz.conversation import conversation_steps
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import (
     Example,
@@ -41,6 +42,7 @@ from conformance.trial.fuzz.listings.files import FILE_LISTINGS, degenerate_inpu
 from conformance.trial.fuzz.listings.refusals import competing, damaged_twice, escaping_paths, is_refused
 from conformance.trial.fuzz.listings.renamings import renamed_everywhere
 from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost_call, wrong_walk
+from conformance.trial.fuzz.program import trace_lines
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Generator, Native, generator_of
@@ -78,7 +80,7 @@ def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     for case, seen in bases:
         if isinstance(right := reference.walk(case.steps, seen), Transcript):
             seen.note(right)
-    generator = generator_of(contract, codebook.suite) if contract.purity == "io" and contract.machine is None else None
+    generator = generator_of(contract, codebook.suite) if contract.purity == "io" else None
     if generator is not None and generator.listed is not None:
         search.try_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
     reading = ReferenceProbe(reference)
@@ -168,7 +170,7 @@ def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
     """Files that a generator makes; sometimes the operator is asked about other files first."""
     example = _of_files(contract, codebook, generator, generator.make(random))
-    if random.random() >= _MADE_BEFORE:
+    if contract.machine is not None or random.random() >= _MADE_BEFORE:
         return example
     earlier = _of_files(contract, codebook, generator, generator.make(random))
     asked = (replace(step, name=_BEFORE) for step in earlier.after if isinstance(step, QuestionCall))
@@ -176,7 +178,9 @@ def _generated(contract: Contract, codebook: Codebook, generator: Generator, ran
 
 
 def _of_files(contract: Contract, codebook: Codebook, generator: Generator, made: Native) -> Example:
-    """An example that writes the made files and then makes one call."""
+    """An example that writes the made files and then makes one call, or holds the made conversation with a machine."""
+    if contract.machine is not None:
+        return Example((), (), conversation_steps(contract, codebook, made), generator.name)
     root = made["inputs"]["root"]
     edits = tuple((FileStep("put", {"root": root, **body}),) for body in made["put"])
     wire = dict(codebook[contract.operator].inputs.from_native(made["inputs"]))
@@ -234,7 +238,11 @@ class FileSearch:
             example = smallest_example(example, [*ways, lambda one: one.simpler], is_wrong, _MOST)
             found = self.judge(example) or found
         found = with_lost_call(found, example.steps, self.backend, self.reference)
-        self.found = replace(found, details={"case": example.kept, "trace": example.trace_lines}, steps=example.steps)
+        lines = example.trace_lines
+        if self.contract.machine is not None and not example.edits:
+            held = [step for step in example.after if isinstance(step, FileStep | QuestionCall)]
+            lines = [*trace_lines(held, self.codebook, self.contract)]
+        self.found = replace(found, details={"case": example.kept, "trace": lines}, steps=example.steps)
 
     def judge(self, example: Example, counted: bool = False, walked: Walked | None = None) -> Result | None:
         """The first difference between the walks of backend and reference; None if there is none."""

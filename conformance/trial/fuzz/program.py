@@ -46,27 +46,29 @@ def method_of(codebook: Codebook, operator: str) -> Any:
 
 def steps_of(program: Program, codebook: Codebook) -> tuple[QuestionCall, ...]:
     """The calls of a program as the steps of a trace."""
-    return tuple(_step(k, program, codebook) for k in range(len(program)))
+    return tuple(step_of(k, program, codebook) for k in range(len(program)))
 
 
-def step_name(k: int, program: Program, codebook: Codebook) -> str:
+def step_name(k: int, program: Sequence[ProgramCall], codebook: Codebook) -> str:
     """What the trace calls a turn."""
     return f"{kebab(method_of(codebook, program[k].operator).name)}-{k + 1}"
 
 
-def _step(k: int, program: Program, codebook: Codebook) -> QuestionCall:
+def step_of(k: int, program: Sequence[ProgramCall], codebook: Codebook, own: bool = True) -> QuestionCall:
+    """One call of a program as a step; it opens a handle of `own` roots if the machine says so."""
     turn = program[k]
     forms, method = codebook[turn.operator], method_of(codebook, turn.operator)
     texts = dict.fromkeys((*turn.roots, *([method.takes] if method.takes else ())), UNKNOWN_HANDLE)
-    opened = sum(not method_of(codebook, one.operator).takes for one in program[: k + 1])
     wire = {**forms.inputs.from_native({**turn.native, **texts}), **turn.roots}
-    wire = own_roots(forms.contract, wire, max(opened, 1))
+    if own:
+        opened = sum(not method_of(codebook, one.operator).takes for one in program[: k + 1])
+        wire = own_roots(forms.contract, wire, max(opened, 1))
     if method.takes:
         wire[method.takes] = _handle(turn.handle, program, codebook)
     return QuestionCall(step_name(k, program, codebook), turn.operator, wire)
 
 
-def _handle(giver: int | None, program: Program, codebook: Codebook) -> Any:
+def _handle(giver: int | None, program: Sequence[ProgramCall], codebook: Codebook) -> Any:
     if giver is None or giver == NOT_GIVEN:
         return UNKNOWN_HANDLE
     return {"from": f"{step_name(giver, program, codebook)}.{method_of(codebook, program[giver].operator).opens}"}

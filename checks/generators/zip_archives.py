@@ -1,4 +1,4 @@
-"""A writer of zip archives for laws of the file queue: the same members in the many forms that zip allows.
+"""A writer of zip archives: the same members in the many forms that zip allows.
 
 Every choice is drawn. What the contract gives no meaning to differs from archive to archive (rulings QA36, QA38).
 """

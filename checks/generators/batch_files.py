@@ -1,4 +1,4 @@
-"""Writers of batch files for laws of the file queue: the same rows in the many forms that JSON and arrays allow.
+"""Writers of batch files: the same rows in the many forms that JSON and arrays allow.
 
 Every choice is drawn. What the contract gives no meaning to differs from file to file (rulings QA18, QA34).
 """
@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from checks.laws import pipeline_zip
-from checks.laws.pipeline_pickles import NOT_PLAIN, PickleWriter, Tensor
+from checks.generators import zip_archives
+from checks.generators.pickles import NOT_PLAIN, PickleWriter, Tensor
 
 _TWICE: Final = 0.2  # share of maps that have a key twice, the first time with another value
 # What makes a file damaged: in its metadata or its arrays, in its pickle, in the archive.
@@ -32,9 +32,9 @@ FAULTS: Final[Mapping[str, Sequence[str]]] = {
     "npz": (
         *(f"json {what}" for what in _NOT_JSON),
         *(f"array {what}" for what in _ARRAY_FAULTS),
-        *(f"archive {what}" for what in pipeline_zip.FAULTS),
+        *(f"archive {what}" for what in zip_archives.FAULTS),
     ),
-    "pt": (*(f"pickle {what}" for what in NOT_PLAIN), *(f"archive {what}" for what in pipeline_zip.FAULTS)),
+    "pt": (*(f"pickle {what}" for what in NOT_PLAIN), *(f"archive {what}" for what in zip_archives.FAULTS)),
 }
 _BLANKS: Final = ("", "", "", " ", "\n", "\t\r ")
 
@@ -94,7 +94,7 @@ def npz(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], ran
         name = random.choice(list(members))
         members[name] = _ARRAY_FAULTS[what](members[name])
     members["metadata.json"] = json_text(told, random, what if part == "json" else None)
-    return pipeline_zip.archive(members, random, what if part == "archive" else "")
+    return zip_archives.archive(members, random, what if part == "archive" else "")
 
 
 def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], random: Random, fault: str = "") -> bytes:
@@ -118,4 +118,4 @@ def pt(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], rand
     earlier = NOT_PLAIN[what] if part == "pickle" else b""
     members["data.pkl"] = PickleWriter(random).pickle({"metadata": dict(told), "tensors": tensors}, earlier)
     members = {prefix + name: content for name, content in members.items()}
-    return pipeline_zip.archive(members, random, what if part == "archive" else "")
+    return zip_archives.archive(members, random, what if part == "archive" else "")

@@ -1,4 +1,4 @@
-"""A writer of pickles for laws of the file queue: the same value in the many forms of all protocols (ruling QA21)."""
+"""A writer of pickles: the same value in the many forms of all protocols (ruling QA21)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,348 @@
+"""Conversations with the consumer of a file queue, while files of all names and kinds come, change and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+
+from checks.generators.batch_files import FAULTS, npz, pt
+from checks.generators.pickles import PickleWriter
+from conformance.trial.generator import Generator, Native
+
+Schema = list[dict[str, Any]]
+ROOT: Final = "a"
+_SPLITS: Final = ("train", "train", "train", "train", "val", "train_rank0", "train_rank10")
+_SCHEMAS: Final[Sequence[Mapping[str, Any]]] = (
+    {"row": ("uint8", [])},
+    {"row": ("int32", [2])},
+    {"x": ("uint16", [2]), "y": ("int64", [])},
+    {"y": ("uint8", []), "x": ("uint8", [])},
+    {"x": ("uint8", []), "y": ("uint8", []), "z": ("float32", [])},
+    {"X": ("uint8", []), "Y": ("bool", [])},
+)
+_MOST_ROWS: Final = 5
+_FULL: Final = 16  # files in the quarantine of a split
+
+
+def schema_of(fields: Mapping[str, Any]) -> Schema:
+    """The schema of these fields."""
+    return [{"name": name, "dtype": dtype, "shape": list(shape)} for name, (dtype, shape) in fields.items()]
+
+
+@dataclass(slots=True)
+class Scene:
+    """A root and what was put there so far; the paths may be gone by now."""
+
+    draw: Random
+    schema: Schema
+    codec: str
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    seq: int = 0
+
+    def put(self, path: str, content: bytes) -> None:
+        """Put a file."""
+        self.steps.append({"put": {"path": path, "bytes": content.hex()}})
+        self.paths.append(path)
+
+    def edit(self, action: str, **body: Any) -> None:
+        """Change the files in another way."""
+        self.steps.append({action: body})
+
+    def call(self, operation: str, **inputs: Any) -> None:
+        """Call an operation on the handle that was opened last."""
+        self.steps.append({"call": operation, "inputs": inputs})
+
+    def often(self, share: float) -> bool:
+        """Whether something happens that happens in such a share of cases."""
+        return self.draw.random() < share
+
+
+def batch_file(scene: Scene, codec: str, split: str, told: Mapping[str, Any]) -> bytes:
+    """A file of the split, right or not; `told` is what it says of itself, unless it says something odd."""
+    draw = scene.draw
+    rows = draw.randint(1, _MOST_ROWS)
+    schema, said = scene.schema, {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": scene.seq, **told}
+    said = {**said, "split": split, "produced_at": scene.seq, "schema": schema}
+    arrays = {one["name"]: _array(one, rows, scene.seq) for one in schema}
+    fault = draw.choice(FAULTS[codec]) if scene.often(0.15) else ""
+    if scene.often(0.2):
+        said, arrays = draw.choice(_ODD_CONTENTS)(said, arrays, draw)
+    return (npz if codec == "npz" else pt)(said, arrays, Random(scene.seq), fault)  # noqa: S311
+
+
+def _array(one: Mapping[str, Any], rows: int, seq: int) -> np.ndarray[Any, Any]:
+    """Numbers that tell the file and the row."""
+    shape = (rows, *one["shape"])
+    count = int(np.prod(shape))
+    numbers = (np.arange(count) + 16 * seq).astype(np.uint8).reshape(shape)
+    return numbers.astype(np.dtype(one["dtype"]).newbyteorder("<"))
+
+
+Contents = tuple[dict[str, Any], dict[str, Any]]
+Odd = Callable[[dict[str, Any], dict[str, Any], Random], Contents]
+
+
+def _said(**more: Any) -> Odd:
+    return lambda said, arrays, draw: ({**said, **more}, arrays)
+
+
+def _unsaid(said: dict[str, Any], arrays: dict[str, Any], draw: Random) -> Contents:
+    gone = draw.choice(list(said))
+    return {key: value for key, value in said.items() if key != gone}, arrays
+
+
+def _fields_changed(said: dict[str, Any], arrays: dict[str, Any], draw: Random) -> Contents:
+    """The declared fields in another order, or one of them another."""
+    schema = [dict(one) for one in said["schema"]]
+    one: dict[str, Any] = draw.choice(schema)
+    change = draw.choice(["order", "role", "key", "dtype", "shape", "less", "more"])
+    if change == "order":
+        schema.reverse()
+    elif change == "less":
+        schema.remove(one)
+    elif change == "more":
+        schema.append({"name": "more", "dtype": "uint8", "shape": []})
+    else:
+        one |= {change: {"role": "x", "key": 1, "dtype": "int8", "shape": [1]}[change]}
+    return {**said, "schema": schema}, arrays
+
+
+def _arrays_changed(said: dict[str, Any], arrays: dict[str, Any], draw: Random) -> Contents:
+    """An array more, less, shorter, longer, empty, of another dtype or shape, or they come in another order."""
+    name = draw.choice(list(arrays))
+    array = arrays[name]
+    changed: Mapping[str, Any] = {
+        "more": {**arrays, "more": array},
+        "less": {other: one for other, one in arrays.items() if other != name},
+        "shorter": {**arrays, name: array[1:]},
+        "longer": {**arrays, name: np.concatenate([array, array])},
+        "empty": {other: one[:0] for other, one in arrays.items()},
+        "dtype": {**arrays, name: array.astype("<i2")},
+        "shape": {**arrays, name: array[..., None]},
+        "order": dict(reversed(arrays.items())),
+    }
+    return said, changed[draw.choice(list(changed))]
+
+
+_ODD_CONTENTS: Final[Sequence[Odd]] = (
+    *(_said(num_batches=number) for number in (0, 7, 2**53 + 1, -1, 1.0, "1", None)),
+    *(_said(**more) for more in ({"batch_size": 9}, {"split": "val"}, {"file_idx": 10**20}, {"extra": [1]})),
+    *(_said(schema=schema) for schema in ("x", [1])),
+    *(_unsaid, _fields_changed, _fields_changed, _arrays_changed, _arrays_changed, _arrays_changed),
+)  # fmt: skip
+
+
+_LARGE: Final = (2**53, 2**64, 10**25)
+
+
+def queue_name(scene: Scene, codec: str) -> str:
+    """The name of a file of the queue, or one that is near to such a name."""
+    draw = scene.draw
+    numbers = [scene.seq, scene.seq, scene.seq, scene.seq, draw.randrange(12), draw.choice(_LARGE) + scene.seq % 2]
+    count = draw.choice(["1", "2", "2", "3", "02", str(2**53)])
+    name = f"{draw.choice(numbers)}-{draw.choice(numbers):0{draw.choice([1, 6])}}-{count}.{codec}"
+    return draw.choice(_NEAR_NAMES)(name, draw) if scene.often(0.2) else name
+
+
+NearName = Callable[[str, Random], str]
+
+
+def _after(beginning: str) -> NearName:
+    return lambda name, draw: beginning + name
+
+
+def _before(end: str) -> NearName:
+    return lambda name, draw: name + end
+
+
+def _instead(mark: str) -> NearName:
+    """Names with another mark for the first dash."""
+    return lambda name, draw: name.replace("-", mark, 1)
+
+
+def _digits_of(zero: str) -> NearName:
+    """Names whose first digit is of another script."""
+    return lambda name, draw: chr(ord(zero) + int(name[0])) + name[1:]
+
+
+_NEAR_NAMES: Final[Sequence[NearName]] = (
+    *map(_after, ("0", "00", ".", ".tmp", ".tmp-", "+", "-", " ", "x", "1_")),
+    *map(_before, (".tmp", "~", " ", ".1", ".gz", "\n")),
+    *map(_instead, ("--", "_", "-0", "-.tmp-", "-1-")),
+    lambda name, draw: name.upper(),
+    lambda name, draw: name.partition(".")[0] + draw.choice([".PT", ".np", ".zip", "", ".npy", ".pt", ".npz"]),
+    *map(_digits_of, ("\uff10", "\u0660")),
+)  # fmt: skip
+
+
+def legacy_name(scene: Scene, split: str, codec: str) -> str:
+    """The name of a legacy file, or one that is near to such a name."""
+    draw = scene.draw
+    number = draw.choice(["0", "1", "2", "10", "09", "", "a", "B", "é", "\uff5a", "\U0001f600"])
+    name = f"{split}_batches_{number}.{codec}"
+    near = (f"x{name}", name.replace("batches", "Batches"), name.replace("_batches_", "_batches"), name.upper())
+    return draw.choice((*near, f"{name}.tmp", name.replace(".", "_"))) if scene.often(0.2) else name
+
+
+def _put_batch_file(scene: Scene, split: str, legacy: bool) -> None:
+    """A file comes under the next name, or under one that is there already; or something else has its name."""
+    codec = scene.codec if scene.often(0.8) else ("npz", "pt")[scene.codec == "npz"]
+    scene.seq += 1
+    name = legacy_name(scene, split, codec) if legacy else f"queue/{split}/{queue_name(scene, codec)}"
+    old = [path for path in scene.paths if path.endswith(codec)]
+    path = scene.draw.choice(old) if old and scene.often(0.15) else name
+    if scene.often(0.1):
+        _put_something(scene, path)
+    else:
+        scene.put(path, batch_file(scene, codec, split, {}))
+
+
+def _put_something(scene: Scene, path: str) -> None:
+    """A folder, with something in it, or a link takes the place of what has the name."""
+    if path in scene.paths:
+        scene.edit("delete", path=path)
+    if scene.often(0.5):
+        scene.put(f"{path}/{scene.draw.choice(['x', '1-1-1.npz'])}", b"x")
+    else:
+        scene.edit("link", path=path, target=scene.draw.choice([*scene.paths, "nowhere"]), symbolic=True)
+
+
+def _edit_old(scene: Scene, split: str, legacy: bool) -> None:
+    """A file that was put goes, or gets another name."""
+    old = scene.draw.choice(scene.paths or ["nowhere"])
+    folder = "" if legacy else f"queue/{split}/"
+    other = legacy_name(scene, split, scene.codec) if legacy else queue_name(scene, scene.codec)
+    if scene.often(0.5):
+        scene.edit("delete", path=old)
+    else:
+        scene.edit("rename", **{"from": old, "to": folder + other})
+        scene.paths.append(folder + other)
+
+
+def _fill_quarantine(scene: Scene, split: str, legacy: bool) -> None:
+    """The quarantine gets things, as many as there may be or fewer, and the name of a damaged file is taken there."""
+    draw = scene.draw
+    scene.seq += 1
+    name = queue_name(scene, scene.codec)
+    scene.put(f"queue/{split}/{name}", b"damaged")
+    taken = draw.choice([name, name, name, ".x", "x/y"])
+    for number in range(draw.choice([1, 2, 11, _FULL - 2, _FULL - 1, _FULL])):
+        head, slash, rest = taken.partition("/")
+        scene.put(f"queue/quarantine/{split}/{head}{f'.{number}' if number else ''}{slash}{rest}", b"x")
+
+
+def _close_quarantine(scene: Scene, split: str, legacy: bool) -> None:
+    """Nothing can be moved away until what has the name of the quarantine goes."""
+    path = scene.draw.choice(["queue/quarantine", f"queue/quarantine/{split}"])
+    if path in scene.paths:
+        scene.edit("delete", path=path)
+        scene.paths.remove(path)
+    else:
+        scene.put(path, b"")
+        scene.put(f"queue/{split}/{scene.seq}-0-1.{scene.codec}", b"damaged")
+
+
+def _stand_in_the_way(scene: Scene, split: str, legacy: bool) -> None:
+    """A folder takes the place of the file in hand, which cannot be deleted then; it goes, or a new file comes."""
+    path = f"queue/{split}/0-{scene.seq}-1.{scene.codec}"
+    content = batch_file(scene, scene.codec, split, {})
+    scene.put(path, content)
+    scene.call("GetBatch", split=split, timeout_ms=0)
+    scene.edit("delete", path=path)
+    scene.put(f"{path}/x", b"")
+    for _ in range(scene.draw.randint(1, 3)):
+        scene.draw.choice(_LOOKS)(scene, split, legacy)
+    if scene.often(0.6):
+        scene.edit("delete", path=path)
+        scene.draw.choice(_LOOKS)(scene, split, legacy)
+        scene.put(path, content)
+
+
+def _open(scene: Scene, split: str, legacy: bool) -> None:
+    config: dict[str, Any] = {"prefer_queue": not legacy or scene.often(0.5)}
+    config["cache_files"] = scene.draw.choice([1, 1, 2, 3])
+    config |= {"high_watermark": scene.draw.choice([1, 2]), "low_watermark": scene.draw.choice([0, 1])}
+    config |= {"batch_size": scene.draw.choice([1, 2, 3])} if scene.often(0.6) else {}
+    config |= {"codec": scene.codec} if scene.often(0.5) else {}
+    scene.call("Open", config=config)
+
+
+def _reopen(scene: Scene, split: str, legacy: bool) -> None:
+    if scene.often(0.5):
+        scene.call("Close")
+    _open(scene, split, legacy)
+
+
+def _take(scene: Scene, split: str, legacy: bool) -> None:
+    scene.call("GetBatch", split=split, timeout_ms=0)
+
+
+def _wait(scene: Scene, split: str, legacy: bool) -> None:
+    scene.call("WaitForData", split=split, timeout_ms=0)
+
+
+def _reset(scene: Scene, split: str, legacy: bool) -> None:
+    scene.call("ResetState", **({"split": split} if scene.often(0.5) else {}))
+
+
+def _resize(scene: Scene, split: str, legacy: bool) -> None:
+    scene.call("SetBatchSize", batch_size=scene.draw.choice([1, 2, 3, 7]))
+
+
+def _tell(scene: Scene, split: str, legacy: bool) -> None:
+    scene.call("Stats")
+
+
+Turn = Callable[[Scene, str, bool], None]
+_LOOKS: Final[Sequence[Turn]] = (_take, _take, _wait, _tell, _reset)
+# What may happen, and how often.
+_TURNS: Final[Mapping[Turn, int]] = {
+    _take: 14,
+    _wait: 3,
+    _tell: 3,
+    _reset: 1,
+    _resize: 1,
+    _put_batch_file: 9,
+    _edit_old: 3,
+    _fill_quarantine: 1,
+    _close_quarantine: 1,
+    _stand_in_the_way: 1,
+    _reopen: 1,
+}
+
+
+# What may have the name of the queue beside legacy files.
+_ODD_QUEUES: Final[Sequence[Callable[[Scene], None]]] = (
+    lambda scene: scene.put("queue", b""),
+    lambda scene: scene.put("queue/x", b""),
+    lambda scene: scene.put("queue/val/x", b""),
+    lambda scene: scene.edit("link", path="queue", target="nowhere", symbolic=True),
+)
+
+
+def consumer_conversation(random: Random) -> Native:
+    """A consumer is opened over a few files, and takes batches while they change."""
+    scene = Scene(random, schema_of(random.choice(_SCHEMAS)), random.choice(["npz", "npz", "npz", "pt"]))
+    legacy = scene.often(0.25)
+    main = random.choice(_SPLITS[2:])
+    meta = {"dataset_name": "rows", "training_type": "CLASSIFICATION", "batch_size": 2, "batch_schema": scene.schema}
+    meta["split_info"] = {"train": {}, "val": {}}
+    scene.put("meta.pkl", PickleWriter(Random(0)).pickle(meta))  # noqa: S311
+    scene.paths.clear()
+    for _ in range(random.randint(1, 4)):
+        _put_batch_file(scene, main, legacy)
+    if legacy and scene.often(0.4):
+        random.choice(_ODD_QUEUES)(scene)
+    _open(scene, main, legacy)
+    for turn in random.choices(list(_TURNS), list(_TURNS.values()), k=random.randint(8, 24)):
+        turn(scene, main if scene.often(0.85) else random.choice(_SPLITS), legacy)
+    scene.call("Stats")
+    return {"root": ROOT, "steps": scene.steps}
+
+
+GENERATORS: Final = (Generator("consumer-conversation", consumer_conversation),)
