@@ -1,4 +1,4 @@
-"""Conversations with the consumer of a file queue, while files of all names and kinds come, change and go."""
+"""What may lie in the root of a file queue: files of all names and contents, right ones and odd ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from checks.generators.batch_files import FAULTS, npz, pt
-from checks.generators.pickles import PickleWriter
-from conformance.trial.generator import Generator, Native
 
 Schema = list[dict[str, Any]]
 ROOT: Final = "a"
-_SPLITS: Final = ("train", "train", "train", "train", "val", "train_rank0", "train_rank10")
-_SCHEMAS: Final[Sequence[Mapping[str, Any]]] = (
+SCHEMAS: Final[Sequence[Mapping[str, Any]]] = (
     {"row": ("uint8", [])},
     {"row": ("int32", [2])},
     {"x": ("uint16", [2]), "y": ("int64", [])},
@@ -25,7 +22,7 @@ _SCHEMAS: Final[Sequence[Mapping[str, Any]]] = (
     {"X": ("uint8", []), "Y": ("bool", [])},
 )
 _MOST_ROWS: Final = 5
-_FULL: Final = 16  # files in the quarantine of a split
+FULL: Final = 16  # files in the quarantine of a split
 
 
 def schema_of(fields: Mapping[str, Any]) -> Schema:
@@ -180,29 +177,7 @@ _NEAR_NAMES: Final[Sequence[NearName]] = (
 )  # fmt: skip
 
 
-def legacy_name(scene: Scene, split: str, codec: str) -> str:
-    """The name of a legacy file, or one that is near to such a name."""
-    draw = scene.draw
-    number = draw.choice(["0", "1", "2", "10", "09", "", "a", "B", "é", "\uff5a", "\U0001f600"])
-    name = f"{split}_batches_{number}.{codec}"
-    near = (f"x{name}", name.replace("batches", "Batches"), name.replace("_batches_", "_batches"), name.upper())
-    return draw.choice((*near, f"{name}.tmp", name.replace(".", "_"))) if scene.often(0.2) else name
-
-
-def _put_batch_file(scene: Scene, split: str, legacy: bool) -> None:
-    """A file comes under the next name, or under one that is there already; or something else has its name."""
-    codec = scene.codec if scene.often(0.8) else ("npz", "pt")[scene.codec == "npz"]
-    scene.seq += 1
-    name = legacy_name(scene, split, codec) if legacy else f"queue/{split}/{queue_name(scene, codec)}"
-    old = [path for path in scene.paths if path.endswith(codec)]
-    path = scene.draw.choice(old) if old and scene.often(0.15) else name
-    if scene.often(0.1):
-        _put_something(scene, path)
-    else:
-        scene.put(path, batch_file(scene, codec, split, {}))
-
-
-def _put_something(scene: Scene, path: str) -> None:
+def put_something(scene: Scene, path: str) -> None:
     """A folder, with something in it, or a link takes the place of what has the name."""
     if path in scene.paths:
         scene.edit("delete", path=path)
@@ -210,139 +185,3 @@ def _put_something(scene: Scene, path: str) -> None:
         scene.put(f"{path}/{scene.draw.choice(['x', '1-1-1.npz'])}", b"x")
     else:
         scene.edit("link", path=path, target=scene.draw.choice([*scene.paths, "nowhere"]), symbolic=True)
-
-
-def _edit_old(scene: Scene, split: str, legacy: bool) -> None:
-    """A file that was put goes, or gets another name."""
-    old = scene.draw.choice(scene.paths or ["nowhere"])
-    folder = "" if legacy else f"queue/{split}/"
-    other = legacy_name(scene, split, scene.codec) if legacy else queue_name(scene, scene.codec)
-    if scene.often(0.5):
-        scene.edit("delete", path=old)
-    else:
-        scene.edit("rename", **{"from": old, "to": folder + other})
-        scene.paths.append(folder + other)
-
-
-def _fill_quarantine(scene: Scene, split: str, legacy: bool) -> None:
-    """The quarantine gets things, as many as there may be or fewer, and the name of a damaged file is taken there."""
-    draw = scene.draw
-    scene.seq += 1
-    name = queue_name(scene, scene.codec)
-    scene.put(f"queue/{split}/{name}", b"damaged")
-    taken = draw.choice([name, name, name, ".x", "x/y"])
-    for number in range(draw.choice([1, 2, 11, _FULL - 2, _FULL - 1, _FULL])):
-        head, slash, rest = taken.partition("/")
-        scene.put(f"queue/quarantine/{split}/{head}{f'.{number}' if number else ''}{slash}{rest}", b"x")
-
-
-def _close_quarantine(scene: Scene, split: str, legacy: bool) -> None:
-    """Nothing can be moved away until what has the name of the quarantine goes."""
-    path = scene.draw.choice(["queue/quarantine", f"queue/quarantine/{split}"])
-    if path in scene.paths:
-        scene.edit("delete", path=path)
-        scene.paths.remove(path)
-    else:
-        scene.put(path, b"")
-        scene.put(f"queue/{split}/{scene.seq}-0-1.{scene.codec}", b"damaged")
-
-
-def _stand_in_the_way(scene: Scene, split: str, legacy: bool) -> None:
-    """A folder takes the place of the file in hand, which cannot be deleted then; it goes, or a new file comes."""
-    path = f"queue/{split}/0-{scene.seq}-1.{scene.codec}"
-    content = batch_file(scene, scene.codec, split, {})
-    scene.put(path, content)
-    scene.call("GetBatch", split=split, timeout_ms=0)
-    scene.edit("delete", path=path)
-    scene.put(f"{path}/x", b"")
-    for _ in range(scene.draw.randint(1, 3)):
-        scene.draw.choice(_LOOKS)(scene, split, legacy)
-    if scene.often(0.6):
-        scene.edit("delete", path=path)
-        scene.draw.choice(_LOOKS)(scene, split, legacy)
-        scene.put(path, content)
-
-
-def _open(scene: Scene, split: str, legacy: bool) -> None:
-    config: dict[str, Any] = {"prefer_queue": not legacy or scene.often(0.5)}
-    config["cache_files"] = scene.draw.choice([1, 1, 2, 3])
-    config |= {"high_watermark": scene.draw.choice([1, 2]), "low_watermark": scene.draw.choice([0, 1])}
-    config |= {"batch_size": scene.draw.choice([1, 2, 3])} if scene.often(0.6) else {}
-    config |= {"codec": scene.codec} if scene.often(0.5) else {}
-    scene.call("Open", config=config)
-
-
-def _reopen(scene: Scene, split: str, legacy: bool) -> None:
-    if scene.often(0.5):
-        scene.call("Close")
-    _open(scene, split, legacy)
-
-
-def _take(scene: Scene, split: str, legacy: bool) -> None:
-    scene.call("GetBatch", split=split, timeout_ms=0)
-
-
-def _wait(scene: Scene, split: str, legacy: bool) -> None:
-    scene.call("WaitForData", split=split, timeout_ms=0)
-
-
-def _reset(scene: Scene, split: str, legacy: bool) -> None:
-    scene.call("ResetState", **({"split": split} if scene.often(0.5) else {}))
-
-
-def _resize(scene: Scene, split: str, legacy: bool) -> None:
-    scene.call("SetBatchSize", batch_size=scene.draw.choice([1, 2, 3, 7]))
-
-
-def _tell(scene: Scene, split: str, legacy: bool) -> None:
-    scene.call("Stats")
-
-
-Turn = Callable[[Scene, str, bool], None]
-_LOOKS: Final[Sequence[Turn]] = (_take, _take, _wait, _tell, _reset)
-# What may happen, and how often.
-_TURNS: Final[Mapping[Turn, int]] = {
-    _take: 14,
-    _wait: 3,
-    _tell: 3,
-    _reset: 1,
-    _resize: 1,
-    _put_batch_file: 9,
-    _edit_old: 3,
-    _fill_quarantine: 1,
-    _close_quarantine: 1,
-    _stand_in_the_way: 1,
-    _reopen: 1,
-}
-
-
-# What may have the name of the queue beside legacy files.
-_ODD_QUEUES: Final[Sequence[Callable[[Scene], None]]] = (
-    lambda scene: scene.put("queue", b""),
-    lambda scene: scene.put("queue/x", b""),
-    lambda scene: scene.put("queue/val/x", b""),
-    lambda scene: scene.edit("link", path="queue", target="nowhere", symbolic=True),
-)
-
-
-def consumer_conversation(random: Random) -> Native:
-    """A consumer is opened over a few files, and takes batches while they change."""
-    scene = Scene(random, schema_of(random.choice(_SCHEMAS)), random.choice(["npz", "npz", "npz", "pt"]))
-    legacy = scene.often(0.25)
-    main = random.choice(_SPLITS[2:])
-    meta = {"dataset_name": "rows", "training_type": "CLASSIFICATION", "batch_size": 2, "batch_schema": scene.schema}
-    meta["split_info"] = {"train": {}, "val": {}}
-    scene.put("meta.pkl", PickleWriter(Random(0)).pickle(meta))  # noqa: S311
-    scene.paths.clear()
-    for _ in range(random.randint(1, 4)):
-        _put_batch_file(scene, main, legacy)
-    if legacy and scene.often(0.4):
-        random.choice(_ODD_QUEUES)(scene)
-    _open(scene, main, legacy)
-    for turn in random.choices(list(_TURNS), list(_TURNS.values()), k=random.randint(8, 24)):
-        turn(scene, main if scene.often(0.85) else random.choice(_SPLITS), legacy)
-    scene.call("Stats")
-    return {"root": ROOT, "steps": scene.steps}
-
-
-GENERATORS: Final = (Generator("consumer-conversation", consumer_conversation),)

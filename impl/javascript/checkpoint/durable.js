@@ -57,8 +57,8 @@ export function shownName(name) {
   return Buffer.from(name, "latin1").toString();
 }
 
-/** What a path can cause: a folder that may not be entered, a link that leads to itself, a name that no file can have. */
-const NO_FOLDER = ["EACCES", "ELOOP", "ENAMETOOLONG"];
+/** What a path can cause: a folder that may not be entered or is none, a link that leads to itself, an impossible name. */
+const NO_FOLDER = ["EACCES", "ELOOP", "ENAMETOOLONG", "ENOTDIR"];
 
 /** Whether there is a folder, reached by whatever links, at an absolute path. */
 export function isFolder(path) {

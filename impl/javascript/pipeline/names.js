@@ -77,7 +77,7 @@ export function isLegacyName(text, split) {
 const QUARANTINE = "quarantine";
 
 const isGone = (error) => error.code === "ENOENT";
-const isNoFolder = (error) => error.code === "ENOTDIR";
+const isNoFolder = (error) => ["ENOTDIR", "ELOOP"].includes(error.code);
 
 function textsIn(path) {
   try {

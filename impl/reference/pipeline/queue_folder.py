@@ -150,6 +150,8 @@ MOST_QUARANTINED: Final = 16
 
 # The reader's own trouble: these say nothing about the file.
 _OWN_TROUBLE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
+_IN_THE_WAY: Final = frozenset({errno.EEXIST, errno.ENOTDIR, errno.ELOOP})
+_NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class Unreadable(Exception):
@@ -180,8 +182,10 @@ class QueueFolder:
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise Refusal("CONFIG_INVALID", f"{self.path} cannot be made: what is there is no folder") from None
+        except OSError as error:
+            if error.errno in _IN_THE_WAY:
+                raise Refusal("CONFIG_INVALID", f"{self.path} cannot be made: what is there is no folder") from None
+            raise
         disk.sync_folder(self.path.parent)
         disk.sync_folder(self.path.parent.parent)
 
@@ -254,7 +258,10 @@ class QueueFolder:
 
 
 def _names_in(path: Path) -> list[str]:
+    """Return the names in a folder, none where there is no folder: a link that leads to itself is none either."""
     try:
         return disk.names(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    except OSError as error:
+        if error.errno in _NO_FOLDER:
+            return []
+        raise
