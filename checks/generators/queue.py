@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -12,6 +14,7 @@ import numpy as np
 from checks.generators.batch_files import FAULTS, npz, pt
 
 Schema = list[dict[str, Any]]
+Content = dict[str, Any]  # of a file, in the words of a trace
 ROOT: Final = "a"
 SCHEMAS: Final[Sequence[Mapping[str, Any]]] = (
     {"row": ("uint8", [])},
@@ -41,9 +44,10 @@ class Scene:
     paths: list[str] = field(default_factory=list)
     seq: int = 0
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: Content | bytes) -> None:
         """Put a file."""
-        self.steps.append({"put": {"path": path, "bytes": content.hex()}})
+        body = content if isinstance(content, dict) else {"bytes": content.hex()}
+        self.steps.append({"put": {"path": path, **body}})
         self.paths.append(path)
 
     def edit(self, action: str, **body: Any) -> None:
@@ -59,17 +63,25 @@ class Scene:
         return self.draw.random() < share
 
 
-def batch_file(scene: Scene, codec: str, split: str, told: Mapping[str, Any]) -> bytes:
-    """A file of the split, right or not; `told` is what it says of itself, unless it says something odd."""
-    draw = scene.draw
-    rows = draw.randint(1, _MOST_ROWS)
-    schema, said = scene.schema, {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": scene.seq, **told}
-    said = {**said, "split": split, "produced_at": scene.seq, "schema": schema}
-    arrays = {one["name"]: _array(one, rows, scene.seq) for one in schema}
+def batch_file(scene: Scene, codec: str, split: str) -> Content:
+    """A file of the split, right or not."""
+    draw, rows = scene.draw, scene.draw.randint(1, _MOST_ROWS)
+    said = {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": scene.seq, "split": split}
+    said |= {"produced_at": scene.seq, "schema": scene.schema}
+    arrays = {one["name"]: _array(one, rows, scene.seq) for one in scene.schema}
     fault = draw.choice(FAULTS[codec]) if scene.often(0.15) else ""
     if scene.often(0.2):
         said, arrays = draw.choice(_ODD_CONTENTS)(said, arrays, draw)
-    return (npz if codec == "npz" else pt)(said, arrays, Random(scene.seq), fault)  # noqa: S311
+    if codec == "npz" and not fault:
+        told = {"name": "metadata.json", "text": json.dumps(said, separators=(",", ":"))}
+        return {"npz": [told, *({"name": f"{name}.npy", "tensor": _wire(one)} for name, one in arrays.items())]}
+    content = (npz if codec == "npz" else pt)(said, arrays, Random(scene.seq), fault)  # noqa: S311
+    return {"bytes": content.hex()}
+
+
+def _wire(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"data": data, "dtype": array.dtype.name, "shape": list(array.shape)}
 
 
 def _array(one: Mapping[str, Any], rows: int, seq: int) -> np.ndarray[Any, Any]:

@@ -32,7 +32,7 @@ def _put_batch_file(scene: Scene, split: str, legacy: bool) -> None:
     if scene.often(0.1):
         put_something(scene, path)
     else:
-        scene.put(path, batch_file(scene, codec, split, {}))
+        scene.put(path, batch_file(scene, codec, split))
 
 
 def _edit_old(scene: Scene, split: str, legacy: bool) -> None:
@@ -73,7 +73,7 @@ def _close_quarantine(scene: Scene, split: str, legacy: bool) -> None:
 def _stand_in_the_way(scene: Scene, split: str, legacy: bool) -> None:
     """A folder takes the place of the file in hand, which cannot be deleted then; it goes, or a new file comes."""
     path = f"queue/{split}/0-{scene.seq}-1.{scene.codec}"
-    content = batch_file(scene, scene.codec, split, {})
+    content = batch_file(scene, scene.codec, split)
     scene.put(path, content)
     scene.call("GetBatch", split=split, timeout_ms=0)
     scene.edit("delete", path=path)

@@ -161,6 +161,9 @@ def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> 
     body = source.value
     variables = tuple(_variable(source, name, named, problems) for name in body["state"])
     given = tuple(body.get("given", ()))
+    if "generator" in body.get("fuzz", {}) and body["purity"] != "io":
+        hint = "remove it: the calls of a machine without files are drawn; or say purity: io"
+        problems.append(source.problem(("fuzz", "generator"), "C016", "this machine has no files for a generator", hint))
     methods = tuple(f"{body['contract']}.{method}" for method in body["methods"])
     return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
 

@@ -81,6 +81,7 @@ SPOILT = [
     ("limit: {type: uint64}\ninvariants", "limit: {opaque: true}\ninvariants", "C004"),
     ("closes: true", "closes: true\n    keeps: [count]", "C016"),
     ("opens: handle", "opens: key", "C016"),
+    ("purity: stateful\n", "purity: stateful\nfuzz: {generator: talk}\n", "C016"),
     ("limit: {type: uint64}}\n    outputs", "limit: {type: uint64}, state: {type: bool}}\n    outputs", "C016"),
     ("examples: {limit: [3, 1, 0]}", "examples: {limits: [3, 1, 0]}", "C008"),
     ("call: Read, ", "call: Reed, ", "C014"),

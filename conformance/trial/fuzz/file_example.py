@@ -20,7 +20,7 @@ from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, 
 from conformance.vectors.conversation.exchange import AnyStep, ConversationContext, Transcript
 from conformance.vectors.files.formed import FormedFiles
 from conformance.vectors.files.temp_roots import StepRefused
-from conformance.vectors.leaf import contains_value
+from conformance.vectors.leaf import contains_value, is_reference
 
 T = TypeVar("T")
 SMALL: Final = 4_096  # bytes of a file whose content is noted
@@ -111,9 +111,24 @@ class Example:
 
     @property
     def simpler(self) -> RecordedChoices:
-        """The choices of examples with some of the edits, and some statements of a database."""
+        """The choices of examples with some edits and some statements of a database; without edits, with some steps."""
+        if not self.edits:
+            return some_of([fixed_value(step) for step in self.after]).map(self._with_steps)
         edits = some_of([_simpler_edit(edit) for edit in self.edits])
         return edits.map(lambda made: replace(self, edits=tuple(made)))
+
+    def _with_steps(self, after: Sequence[AnyStep]) -> Example:
+        """The example with other steps after it, but for calls on what no step gives."""
+        known = {step.name for step in self.before if isinstance(step, CallStep | QuestionCall)}
+        kept: list[AnyStep] = []
+        for step in after:
+            if isinstance(step, CallStep | QuestionCall):
+                needed = {one["from"].partition(".")[0] for one in step.inputs.values() if is_reference(one)}
+                if not needed <= known:
+                    continue
+                known.add(step.name)
+            kept.append(step)
+        return replace(self, after=tuple(kept))
 
     @property
     def trace_lines(self) -> list[str]:

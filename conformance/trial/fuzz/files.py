@@ -108,7 +108,8 @@ def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
             random = Random(digest)  # noqa: S311
             if generator is not None and number % 4:
                 generated = partial(_generated, contract, codebook, generator)
-                yield generated(random), partial(random_remade, generated, digest)
+                remade = None if contract.machine is not None else partial(random_remade, generated, digest)
+                yield generated(random), remade
             elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
                 yield example, None
 
