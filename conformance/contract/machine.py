@@ -163,7 +163,8 @@ def machine_from(source: Source, named: NamedTypes, problems: list[Problem]) -> 
     given = tuple(body.get("given", ()))
     if "generator" in body.get("fuzz", {}) and body["purity"] != "io":
         hint = "remove it: the calls of a machine without files are drawn; or say purity: io"
-        problems.append(source.problem(("fuzz", "generator"), "C016", "this machine has no files for a generator", hint))
+        message = "this machine has no files for a generator"
+        problems.append(source.problem(("fuzz", "generator"), "C016", message, hint))
     methods = tuple(f"{body['contract']}.{method}" for method in body["methods"])
     return Machine(body["contract"], variables, methods, given, body.get("own_roots", False))
 
