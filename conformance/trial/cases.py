@@ -168,7 +168,9 @@ def conversation_verdicts(
         bad = [result for result in finished.finding if result.verdict in BAD]
         if not bad or not innocent:
             return ConversationVerdicts(finished.finding)
-        why = f"{bad[0].check.id}: {STAND_IN} is wrong before the backend is asked anything"
+        who = f"the law, or {STAND_IN}," if bad[0].check.kind is Kind.LAW else STAND_IN
+        why = f"{bad[0].check.id}: {who} is wrong before the backend is asked anything"
+        why += f": {bad[0].message}" if bad[0].message else ""
         return ConversationVerdicts([_unjudged(result, why) for result in finished.finding], why)
     assert finished.lost is not None
     if finished.side is Side.BACKEND:

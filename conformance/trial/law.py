@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call, Talk
@@ -25,6 +26,7 @@ from conformance.vectors.files.temp_roots import Roots
 
 Axes = dict[str, tuple[Any, ...]]
 Point = Mapping[str, Any]
+_HARNESS: Final = Path(__file__).parents[1]
 _KINDS = {int: "a whole number from 0 on", str: "a text", bool: "true or false"}
 
 
@@ -227,16 +229,24 @@ class Law:
 def _judging(start: Callable[[], LawTalk]) -> LawTalk:
     """The talk of a law that finds a backend wrong also where its answers fit the types and no relation at all.
 
-    Such an answer has too few items or dimensions, or lacks an optional member that is always there. The error's own
-    text may contain the path of a root.
+    Such an answer has too few items or dimensions, or lacks an optional member that is always there. The message names
+    the line of the law, because that may be wrong instead.
     """
     try:
         yield from start()
     except LawBroken:
         raise
     except Exception as error:
-        told = f"the law finds no value where one must be ({type(error).__name__})"
-        raise LawBroken(f"the answers do not fit each other: {told}") from error
+        told = f"the answers do not fit each other, or the law is wrong: {_shown_error(error)}"
+        raise LawBroken(told) from error
+
+
+def _shown_error(error: Exception) -> str:
+    """An error with its last line outside the harness; without its text if that may contain the path of a root."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if not Path(frame.filename).is_relative_to(_HARNESS)]
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    text = "" if "/" in str(error) else f": {error}"
+    return f"{type(error).__name__}{text}{place}"
 
 
 @cache

@@ -60,18 +60,22 @@ class Pool:
     reached: dict[tuple[str, int, str], tuple[ProgramCall, CallEffect]] = field(default_factory=dict)
 
     def reach(self, turn: ProgramCall, state: State | None) -> CallEffect:
-        """What a turn does on a handle in this state; inputs that are the same object are judged once."""
+        """What a turn does on a handle in this state; inputs that are the same object are judged once.
+
+        A turn that the expression engine cannot judge is outside the domain.
+        """
         key = (turn.operator, id(turn.native), "" if state is None else repr(state))
         if key not in self.reached:
-            self.reached[key] = turn, self.model.reach(move_of(turn), state)
+            try:
+                effect = self.model.reach(move_of(turn), state)
+            except Unjudgeable:
+                effect = CallEffect(OUTSIDE, frozenset(), state)
+            self.reached[key] = turn, effect
         return self.reached[key][1]
 
     def passes(self, turn: ProgramCall, state: State | None) -> bool:
-        """Whether a turn goes through in a state; not if the expression engine cannot hold the state."""
-        try:
-            return self.reach(turn, state).side in (SUCCEEDS, UNSURE)
-        except Unjudgeable:
-            return False
+        """Whether a turn goes through in a state."""
+        return self.reach(turn, state).side in (SUCCEEDS, UNSURE)
 
     def after(self, turn: ProgramCall, state: State | None) -> State:
         """The state that a turn leaves."""
@@ -185,10 +189,7 @@ def opening_turns(pool: Pool) -> Iterator[tuple[ProgramCall, State]]:
 
 def is_judged(pool: Pool, turn: ProgramCall) -> bool:
     """Whether the expression engine can hold a turn's inputs, and they lie in the domain."""
-    try:
-        return pool.reach(turn, None).side != OUTSIDE
-    except Unjudgeable:
-        return False
+    return pool.reach(turn, None).side != OUTSIDE
 
 
 def may_be_asked(pool: Pool, turn: ProgramCall) -> bool:
