@@ -101,6 +101,7 @@ _CODES: Final = {
     **dict.fromkeys(("CorruptedCorpus", "BadLock", "UnreadableReport"), "T004"),
     "Unreadable": "T020",
     "BackendNotFound": "T001",
+    "LostWorker": "T013",
 }
 _CLOSED: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # not writable, or the disk is full
 SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)

@@ -9,6 +9,7 @@ from typing import Final
 from conformance.contract.family import Passage, Requirement
 from conformance.contract.library import Library
 from conformance.contract.model import Clause, Contract
+from conformance.contract.suite_file import bundled_suite
 from conformance.contract.yaml.source import Position
 from conformance.lint.call import FrozenCall
 from conformance.lint.checks import check_of, check_text, claimable, guard_text, rows
@@ -112,9 +113,12 @@ _EMPTY: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX|lorem)\b", re.IGNORECASE)
 
 
 def read_documents(library: Library) -> Mapping[str, str] | None:
-    """The text of every test and benchmark file that a requirement names; None outside a checkout."""
+    """The text of every test and benchmark file that a requirement names.
+
+    None for the installed copy of the bundled suite, which comes without its tests.
+    """
     root = library.suite.root
-    if not (root / "conformance" / "tests").is_dir():
+    if root == bundled_suite().root and not (root / "conformance" / "tests").is_dir():
         return None
     named = [name for name in named_documents(library) if (root / name).is_file()]
     return {name: (root / name).read_text(encoding="utf-8") for name in named}

@@ -30,7 +30,11 @@ PAUSE: Final = 0.1  # seconds between two messages with progress: one for each c
 
 
 class LostWorker(Exception):
-    """A forked process ended without a result; the machine killed it, most likely for want of memory."""
+    """A forked process ended without a result: the machine killed it, or a module of the suite ended it."""
+
+    place = "tally"
+    message = "a worker process ended without a result"
+    hint = "free some memory; or look whether a module of the suite, its laws or generators, ends the process"
 
 
 class Forked(Executor):
@@ -265,7 +269,7 @@ def _received(receiving: Connection) -> tuple[str, Any]:
     try:
         kind, value = receiving.recv()
     except EOFError:
-        raise LostWorker("a worker process ended without a result") from None
+        raise LostWorker from None
     if kind == _RAISED:
         raise value
     if kind == _DONE:

@@ -11,20 +11,37 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from random import Random
-from typing import Any
+from traceback import extract_tb
+from typing import Any, Final, Protocol, TypeVar
 
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
 from conformance.contract.yaml.source import MalformedContract, Position, Problem
 
 
-def offered(suite: Suite, modules: Sequence[str], attribute: str) -> dict[str, Any]:
+class Named(Protocol):
+    """What a module offers has a name."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+def offered(suite: Suite, modules: Sequence[str], attribute: str, kind: type[T]) -> dict[str, T]:
     """What modules of a suite offer under `attribute`, by name; raises MalformedContract where one cannot be used."""
-    found: dict[str, Any] = {}
+    found: dict[str, T] = {}
     for name in modules:
         module = _imported(suite, name)
         for one in getattr(module, attribute, ()):
+            if not isinstance(one, kind):
+                message = f"the {attribute} of the module {name!r} have {one!r:.60}, which is no {kind.__name__}"
+                hint = f"make it with {kind.__module__}.{kind.__name__}"
+                raise _unusable(suite, message, hint)
             if one.name in found:
                 raise _unusable(suite, f"two of the {attribute} of its modules are called {one.name}", "rename one")
             found[one.name] = one
@@ -41,13 +58,24 @@ def _imported(suite: Suite, name: str) -> Any:
             return importlib.import_module(name)
         finally:
             sys.path.remove(root)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"
         raise _unusable(suite, said, "correct the module, or its name under [suite]") from None
 
 
 def _unusable(suite: Suite, message: str, hint: str) -> MalformedContract:
     return MalformedContract([Problem(Position(str(suite.file), 1, 1), "C018", message, hint)])
+
+
+_HARNESS: Final = Path(__file__).parents[1]
+
+
+def shown_error(error: BaseException) -> str:
+    """An error with its last line outside the harness; without its text if that may contain the path of a root."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if not Path(frame.filename).is_relative_to(_HARNESS)]
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    text = "" if "/" in str(error) else f": {error}"
+    return f"{type(error).__name__}{text}{place}"
 
 
 Native = dict[str, Any]
@@ -66,11 +94,23 @@ class Generator:
     grown: Callable[[Random], Iterator[Native]] | None = None
     listed: Callable[[], Iterator[Native]] | None = None
 
+    def made(self, suite: Suite, random: Random, *keys: str) -> Native:
+        """What it makes; raises MalformedContract if that fails, or is no dict with these keys."""
+        try:
+            made = self.make(random)
+        except Exception as error:
+            raise _unusable(suite, f"the generator {self.name!r} fails: {shown_error(error)}", "correct it") from error
+        lacking = [key for key in keys if key not in made] if isinstance(made, dict) else ["a dict of inputs"]
+        if lacking:
+            message = f"the generator {self.name!r} makes {made!r:.60}, which lacks {lacking[0]!r}"
+            raise _unusable(suite, message, "docs/suites.md, `Laws and generators`, says what it returns")
+        return made
+
 
 @cache
 def known_generators(suite: Suite) -> Mapping[str, Generator]:
     """The generators of a suite by name, from the GENERATORS of its modules; raises MalformedContract."""
-    return offered(suite, suite.generators, "GENERATORS")
+    return offered(suite, suite.generators, "GENERATORS", Generator)
 
 
 def generator_of(contract: Contract, suite: Suite) -> Generator | None:

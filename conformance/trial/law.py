@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from traceback import extract_tb
 from typing import Any, Final, TypeVar
 
 from conformance.backend.driver import Call, Talk
@@ -21,12 +20,11 @@ from conformance.contract.model import LawUse
 from conformance.contract.suite import Suite
 from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.trial.check import Check, FailedCall, Result, Verdict
-from conformance.trial.generator import offered
+from conformance.trial.generator import offered, shown_error
 from conformance.vectors.files.temp_roots import Roots
 
 Axes = dict[str, tuple[Any, ...]]
 Point = Mapping[str, Any]
-_HARNESS: Final = Path(__file__).parents[1]
 _KINDS = {int: "a whole number from 0 on", str: "a text", bool: "true or false"}
 
 
@@ -237,22 +235,14 @@ def _judging(start: Callable[[], LawTalk]) -> LawTalk:
     except LawBroken:
         raise
     except Exception as error:
-        told = f"the answers do not fit each other, or the law is wrong: {_shown_error(error)}"
+        told = f"the answers do not fit each other, or the law is wrong: {shown_error(error)}"
         raise LawBroken(told) from error
-
-
-def _shown_error(error: Exception) -> str:
-    """An error with its last line outside the harness; without its text if that may contain the path of a root."""
-    frames = [frame for frame in extract_tb(error.__traceback__) if not Path(frame.filename).is_relative_to(_HARNESS)]
-    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    text = "" if "/" in str(error) else f": {error}"
-    return f"{type(error).__name__}{text}{place}"
 
 
 @cache
 def known_laws(suite: Suite) -> Mapping[str, Law]:
     """The laws of a suite by name, from the LAWS of its modules; raises MalformedContract."""
-    return offered(suite, suite.laws, "LAWS")
+    return offered(suite, suite.laws, "LAWS", Law)
 
 
 _MISSING = "nothing"

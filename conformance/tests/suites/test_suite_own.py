@@ -1,10 +1,9 @@
-"""A suite of one's own, outside this repository: it works at once, and its Python runs where it is asked for alone."""
+"""A suite of one's own, outside this repository: it works at once."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,31 +12,13 @@ import pytest
 
 from conformance.backend.mutant_copy import copy_digest, drop_copy, mutant_copy
 from conformance.cli.main import status_of
-from conformance.contract.library import load_library
 from conformance.contract.suite_file import bundled_suite, read_suite
-from conformance.pytest_checks import CheckProcess
 from conformance.report.record import read_record
 from conformance.tests.released_suite import edit
-from conformance.trial.options import RunOptions
 from conformance.vectors.frozen.corpus import load_corpus
 
 Capture = pytest.CaptureFixture[str]
 OPERATOR = "Bounds.Clamp_v1"
-TRAP = """
-import os
-open({mark!r}, "a").write(f"{{os.getpid()}}\\n")
-"""
-
-
-@pytest.fixture
-def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of a new suite, which is the current folder."""
-    folder = tmp_path / "bounds"
-    shutil.copytree(new_suite, folder)
-    monkeypatch.chdir(folder)
-    # A few random calls are enough to see that a command works.
-    monkeypatch.setattr("conformance.trial.fuzz.operator.DEFAULT_EXAMPLES", 5)
-    return folder
 
 
 def test_a_new_suite_passes_and_is_warned_of_nothing(own: Path, capsys: Capture) -> None:
@@ -263,64 +244,6 @@ def test_a_copy_is_made_once_and_removed_when_it_is_told_so(own: Path) -> None:
     assert copy_digest(suite, "no-upper-bound") != copy_digest(suite, "control")
     drop_copy(suite, "no-upper-bound")
     assert not copy.exists()
-
-
-@pytest.fixture
-def traps(own: Path, tmp_path: Path) -> Path:
-    """Where each module of the suite, law or reference, writes the process that runs it."""
-    mark = tmp_path / "ran"
-    for name in ("suite_laws.py", "reference/__init__.py"):
-        (own / name).write_text(TRAP.format(mark=str(mark)) + (own / name).read_text("utf-8"), "utf-8")
-    return mark
-
-
-READING = (["lint"], ["lint", "--coverage"], ["schema"], ["schema", OPERATOR], ["explain", OPERATOR])
-
-
-@pytest.mark.parametrize("command", READING)
-def test_lint_and_schema_run_nothing_of_a_suite(traps: Path, command: list[str], capsys: Capture) -> None:
-    assert status_of(command) == 0, "".join(capsys.readouterr())
-    assert not traps.exists()
-
-
-def test_a_run_has_the_suites_modules_in_other_processes(traps: Path) -> None:
-    assert status_of(["run"]) == 0
-    processes = set(traps.read_text("utf-8").split())
-    assert len(processes) >= 2  # of the laws, and of the reference
-    assert str(os.getpid()) not in processes
-    assert "suite_laws" not in sys.modules
-
-
-def test_the_plugin_imports_no_module_of_a_suite(traps: Path) -> None:
-    suite = read_suite(Path.cwd())
-    bench = CheckProcess(load_library(suite), load_corpus(suite), RunOptions())
-    law = f"{OPERATOR}#clamping-twice::value=0"
-    assert law in {check.id for check in bench.collect().checks}
-    assert bench.judge(law).verdict == "pass"
-    bench.close()
-    assert str(os.getpid()) not in traps.read_text("utf-8").split()
-    assert "suite_laws" not in sys.modules
-
-
-def test_a_law_without_its_conversation_is_refused_with_its_place(own: Path, capsys: Capture) -> None:
-    edit(own / "suite_laws.py", '"clamping-twice"', '"clamping-thrice"')
-    assert status_of(["run"]) == 2
-    said = capsys.readouterr().err
-    assert "spec/bounds/Bounds.Clamp_v1.yaml:28:3: C004 there is no law 'clamping-twice'" in said
-    assert "Traceback" not in said
-
-
-def test_a_module_that_cannot_be_imported_is_refused(own: Path, capsys: Capture) -> None:
-    (own / "suite_laws.py").write_text("raise RuntimeError('no')\n")
-    assert status_of(["run"]) == 2
-    assert "C018 the module 'suite_laws' cannot be imported: RuntimeError: no" in capsys.readouterr().err
-
-
-def test_lint_knows_the_parameters_of_a_law(own: Path, capsys: Capture) -> None:
-    contract = own / "spec" / "bounds" / "Bounds.Clamp_v1.yaml"
-    edit(contract, "{law: clamping-twice,", "{law: clamping-twice, over: {valeu: [1]},")
-    status_of(["lint"])
-    assert "L103 the law clamping-twice has no parameter 'valeu'" in capsys.readouterr().out
 
 
 def test_a_suite_with_packages_named_like_ours_shadows_nothing(own: Path) -> None:

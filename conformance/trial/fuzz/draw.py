@@ -80,7 +80,7 @@ class _CallDrawer:
 
     def __init__(self, forms: OperatorForms, seeds: Seeds, random: Random, bounds: InputLimits) -> None:
         self.contract, self.seeds, self.random = forms.contract, seeds, random
-        self.bounds, self.generator = bounds, generator_of(forms.contract, forms.suite)
+        self.bounds, self.suite, self.generator = bounds, forms.suite, generator_of(forms.contract, forms.suite)
         self.words: Vocabulary = vocabulary_of(self.contract, seeds.all)
         self.known: set[str] = set()
         # If all examples that a guard refuses are cheap, the calls drawn for it must be cheap too.
@@ -187,7 +187,7 @@ class _CallDrawer:
     def generated(self, random: Random) -> Native:
         """An input from the contract's generator, sometimes changed."""
         assert self.generator is not None
-        native = self.generator.make(random)
+        native = self.generator.made(self.suite, random)
         return native if random.random() < _AS_GENERATED else self.changed(native, random)
 
     def refused(self, guard: str) -> DrawnCall | None:

@@ -170,10 +170,11 @@ def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
 
 def _generated(contract: Contract, codebook: Codebook, generator: Generator, random: Random) -> Example:
     """Files that a generator makes; sometimes the operator is asked about other files first."""
-    example = _of_files(contract, codebook, generator, generator.make(random))
+    keys = ("put", "inputs") if contract.machine is None else ("root", "steps")
+    example = _of_files(contract, codebook, generator, generator.made(codebook.suite, random, *keys))
     if contract.machine is not None or random.random() >= _MADE_BEFORE:
         return example
-    earlier = _of_files(contract, codebook, generator, generator.make(random))
+    earlier = _of_files(contract, codebook, generator, generator.made(codebook.suite, random, *keys))
     asked = (replace(step, name=_BEFORE) for step in earlier.after if isinstance(step, QuestionCall))
     return replace(example, before=(*(step for edit in earlier.edits for step in edit), *asked))
 
