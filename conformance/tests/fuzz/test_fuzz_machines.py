@@ -13,6 +13,7 @@ from conformance.backend.driver import Driver
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import codebook_of
 from conformance.codec.framing import DIALECTS
+from conformance.contract.cel.engine import Unjudgeable
 from conformance.contract.library import Library, load_library
 from conformance.report.failure import Reproduction, facts_of, plain_lines
 from conformance.report.record import Prose, entry_of
@@ -26,7 +27,9 @@ from conformance.trial.fuzz.listings.handles import TAKEN
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.operator import SEEN_ONCE
 from conformance.trial.fuzz.program import ProgramCall, without_turns
+from conformance.trial.fuzz.program_draw import may_be_asked, pool_of
 from conformance.vectors.case import Case
+from conformance.vectors.conversation.state_tracking import OUTSIDE, Model
 from conformance.vectors.frozen.build import build
 from conformance.vectors.questions.expand import expand
 
@@ -197,3 +200,16 @@ def test_what_hangs_on_a_handle_goes_with_the_turn_that_gave_it() -> None:
         ProgramCall("Read", {}, handle=1),
     )
     assert without_turns(program, range(1)) == (ProgramCall("Open", {}), ProgramCall("Read", {}, handle=0))
+
+
+def test_a_call_that_the_expression_engine_cannot_judge_is_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one with U+10FFFF in a text of the state."""
+
+    def refused(*_: Any) -> None:
+        raise Unjudgeable
+
+    monkeypatch.setattr(Model, "reach", refused)
+    pool = pool_of(library().contracts[NAME], (), codebook_of(library()))
+    turn = ProgramCall(f"{NAME}.Open", {"limit": 3})
+    assert pool.reach(turn, None).side == OUTSIDE
+    assert not may_be_asked(pool, turn)
