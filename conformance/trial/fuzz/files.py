@@ -15,7 +15,7 @@ from typing import Any, Final
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_harness_reads
+from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in
 from conformance.trial.check import (
     Check,
     Kind,
@@ -28,12 +28,12 @@ from conformance.trial.check import (
 from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import (
+    Base,
     Example,
     Snapshots,
-    edits_file_in_use,
+    calls_among_files,
     is_left_open,
     names,
-    places_asked,
     until_left_open,
 )
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
@@ -107,7 +107,7 @@ def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
             if generator is not None and number % 4:
                 generated = partial(_generated, contract, codebook, generator)
                 yield generated(random), partial(random_remade, generated, digest)
-            elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
+            elif (example := _edited(contract, codebook, random, random.choice(bases))) is not None:
                 yield example, None
 
     search.try_all(drawn())
@@ -125,14 +125,14 @@ def _may_hold_files(case: Case) -> bool:
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
 
 
-def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
+def _edited(contract: Contract, codebook: Codebook, random: Random, base: Base) -> Example | None:
     """A case with edits before one of its calls that finds files; None if no call fits or an edit is not allowed."""
-    steps = with_harness_reads(case.steps, contract.fuzz_decode)
-    places = [one for one in places_asked(contract, steps, seen) if not is_left_open(contract, steps[: one[0]])]
-    if not places:
+    calls = [call for call in calls_among_files(contract, base) if not is_left_open(contract, call.before)]
+    if not calls:
         return None
-    k, step, root, files = random.choice(places)
-    put = {one.subject for one in steps[:k] if isinstance(one, FileStep) and one.action == "put"}
+    call = random.choice(calls)
+    root, files, before, after = call.root, call.files, call.before, (call.step, *call.after)
+    put = {one.subject for one in before if isinstance(one, FileStep) and one.action == "put"}
     # If a backend may choose the bytes of a file, the same offset means something else in each backend's file.
     fixed = {
         path: size
@@ -142,21 +142,19 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
-    if any(edits_file_in_use(contract, edit, steps[:k]) for edit in edits):
+    if not call.fits(edits):
         return None
-    before: tuple[AnyStep, ...] = steps[:k]
-    after: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
         # This finds a backend that answers from memory. Not with `fuzz_loose`: what such a call leaves may differ.
-        before = (*before, QuestionCall(_BEFORE, step.operator, step.inputs))
-    if random.random() < _RENAMED and (named := sorted(path for path in files if names(step.inputs, path))):
+        before = (*before, QuestionCall(_BEFORE, call.step.operator, call.step.inputs))
+    if random.random() < _RENAMED and (named := sorted(path for path in files if names(call.step.inputs, path))):
         path = random.choice(named)
         other = random.choice(list(near_misses(path)))
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
         after = tuple(_renamed_in(one, path, other) for one in after)
     if file_is_exposed(edits, files.keys() - fixed.keys(), contract.fuzz_decode):
         return None
-    return Example(before, edits, after, case.id)
+    return Example(before, edits, after, base[0].id)
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
