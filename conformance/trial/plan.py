@@ -61,19 +61,17 @@ def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, chall
 def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, challenge: bool) -> CheckIds:
     """The check ids of one contract."""
     # A command that finds them in the cache does without these imports.
-    from conformance.trial.behaviour import BehaviourRules, behaviour_check
+    from conformance.trial.behaviour import BehaviourRules
     from conformance.trial.fuzz import fuzzings_of
 
     rules = BehaviourRules(codebook, DIALECTS["json"])
-    behaviour = rules.checks(contract) if rules.conversation(contract, cases) is not None else ()
-    if rules.among_bystanders(contract, cases) is not None:
-        behaviour = (*behaviour, behaviour_check(contract, "bystanders"))
+    behaviour = [check.id for checks, _ in rules.trials(contract, cases) for check in checks]
     fuzzed = fuzzings_of(contract, cases)
     if challenge:
         from conformance.trial.challenge import challenges_of
 
         fuzzed = (*fuzzed, *challenges_of(contract, cases))
-    return CheckIds(tuple(check.id for check in behaviour), tuple(one.check.id for one in fuzzed), contract.laws)
+    return CheckIds(tuple(behaviour), tuple(one.check.id for one in fuzzed), contract.laws)
 
 
 def _as_plain(found: CheckIds) -> list[Any]:
@@ -143,19 +141,10 @@ class Plan:
         wanted = frozenset(ids)
         behaving = [name for name, one in self._beside_cases.items() if not wanted.isdisjoint(one.behaviour)]
         if behaving:
-            from conformance.trial.behaviour import BehaviourRules, behaviour_check
+            from conformance.trial.behaviour import BehaviourRules
 
             rules = BehaviourRules(self.codebook, DIALECTS[self.options.wire])
-            found = [
-                Trial(rules.checks(contract), conversation)
-                for contract, cases in self._read(behaving)
-                if (conversation := rules.conversation(contract, cases)) is not None
-            ]
-            found += [
-                Trial((behaviour_check(contract, "bystanders"),), crowded)
-                for contract, cases in self._read(behaving)
-                if (crowded := rules.among_bystanders(contract, cases)) is not None
-            ]
+            found = (Trial(*one) for contract, cases in self._read(behaving) for one in rules.trials(contract, cases))
             yield from (trial for trial in found if not wanted.isdisjoint(trial.ids))
         for check, instance, declared in self._laws():
             if check.id in wanted:

@@ -14,13 +14,12 @@ from conformance.contract.library import Library
 from conformance.tests.mutant_results import DECODE, EMIT, ORDER, cases_of, codebook, committed, quick_cases
 from conformance.tests.shipped import shipped_library
 from conformance.trial.client import attempt
-from conformance.trial.committed_reports import UnreadableReport
+from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
 from conformance.trial.mutants.kill_matrix import (
     KillMatrix,
     MutantRow,
     Status,
     matrix_changes,
-    matrix_from,
     matrix_problems,
     matrix_text,
     read_matrix,
@@ -207,7 +206,7 @@ def test_mutants_that_answer_alike_are_found_unless_declared() -> None:
 # -- the report
 
 
-def test_the_text_of_a_matrix_holds_all_of_it() -> None:
+def test_the_text_of_a_matrix_holds_all_of_it(tmp_path: Path) -> None:
     matrix = matrix_of(
         row("all", *"abcdefg"),
         row("some", *"acdg"),
@@ -216,8 +215,9 @@ def test_the_text_of_a_matrix_holds_all_of_it() -> None:
         cases="abcdefg",
     )
     rows = {id_: replace(one, behaviour=one.behaviour if one.killed else "") for id_, one in matrix.rows.items()}
-    text = matrix_text(replace(matrix, rows=rows))
-    assert matrix_from(text) == KillMatrix(matrix.cases, dict(sorted(rows.items())))
+    file, text = tmp_path / MATRIX_FILE, matrix_text(replace(matrix, rows=rows))
+    file.write_text(text)
+    assert read_matrix(file) == KillMatrix(matrix.cases, dict(sorted(rows.items())))
     assert '"O::g": "*"' in text
     assert '"O::g": "0,2-3,6"' in text
 

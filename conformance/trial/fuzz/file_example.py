@@ -118,8 +118,12 @@ class Example:
     @property
     def trace_lines(self) -> list[str]:
         """The edits as lines of a contract's trace."""
-        steps = (step for edit in self.edits for step in edit)
-        return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
+        return [file_step_line(step) for edit in self.edits for step in edit]
+
+
+def file_step_line(step: FileStep) -> str:
+    """A file step as a line of a contract's trace."""
+    return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
 
 
 def _simpler_edit(edit: Edit) -> RecordedChoices:

@@ -16,15 +16,7 @@ from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in
-from conformance.trial.check import (
-    Check,
-    Kind,
-    Result,
-    Verdict,
-    refused_step_failure,
-    tree_failure,
-    unjudged,
-)
+from conformance.trial.check import Check, Kind, Result, Verdict, refused_step_failure, tree_failure, unjudged
 from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import (
@@ -44,7 +36,7 @@ from conformance.trial.fuzz.operator import SEEN_ONCE, reference_lost, with_lost
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Generator, Native, generator_of
-from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
+from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, looks
 from conformance.vectors.conversation.exchange import AnyStep, Transcript, runs_alone
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
@@ -250,12 +242,10 @@ class FileSearch:
 
     def first_different_file(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:
         """The failure for the first file that differs; files that the contract leaves open are not compared."""
-        for number, step in enumerate(steps, start=1):
-            if isinstance(step, TreeStep):
-                name = label(step, number)
-                trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
-                if (wrong := tree_failure(self.check, step, name, *trees, FOUND)) is not None:
-                    return wrong
+        for name, step in looks(steps):
+            trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
+            if (wrong := tree_failure(self.check, step, name, *trees, FOUND)) is not None:
+                return wrong
         return None
 
     def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:

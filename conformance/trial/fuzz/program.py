@@ -10,6 +10,7 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
+from conformance.trial.fuzz.file_example import file_step_line
 from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, kept_or_absent, one_of, simpler, tuple_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
@@ -144,7 +145,7 @@ def trace_lines(steps: Sequence[AnyStep], codebook: Codebook, contract: Contract
 
 def _line(step: AnyStep, codebook: Codebook, contract: Contract) -> str:
     if isinstance(step, FileStep):
-        return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
+        return file_step_line(step)
     if isinstance(step, RestartStep):
         return "- {restart: true}"
     assert isinstance(step, QuestionCall)

@@ -15,7 +15,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.client import attempt
 from conformance.trial.committed_reports import read_report
-from conformance.trial.options import NoProgress, Progress
+from conformance.trial.options import NO_PROGRESS, Progress
 from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
@@ -81,10 +81,10 @@ def wire_score(
     cases: Iterable[Case],
     only: Sequence[str] = (),
     reference: str = "",
-    progress: Progress | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> WireScore:
     """The score of a corpus, for the operators that `only` names, or for all if it names none."""
-    codebook, progress = codebook_of(library), progress or NoProgress()
+    codebook = codebook_of(library)
     survey = _Survey()
     some = [case for case in cases if case.profile != "golden" and case.accumulation is None]
     often = _common_places(some, codebook, only)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from conformance.contract.family import Mutant
 from conformance.contract.wording import counted
-from conformance.trial.committed_reports import read_report, record_in
+from conformance.trial.committed_reports import read_report
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
 
@@ -229,11 +229,6 @@ def matrix_text(matrix: KillMatrix) -> str:
             "summary": matrix_summary(matrix),
         }
     )
-
-
-def matrix_from(text: str) -> KillMatrix:
-    """The matrix in a text; raises KeyError, TypeError or ValueError if there is none."""
-    return _matrix(record_in(text, FORMAT))
 
 
 def _matrix(record: Mapping[str, Any]) -> KillMatrix:

@@ -28,7 +28,7 @@ from conformance.trial.cases import CaseRunner
 from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.mutants.checks import BrokenParts, MutantChecks
 from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.options import DEFAULT_TIMEOUT, NoProgress, Progress
+from conformance.trial.options import DEFAULT_TIMEOUT, NO_PROGRESS, Progress
 from conformance.vectors.case import Case
 
 SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
@@ -129,7 +129,7 @@ def measure_matrix(
     cases: Iterable[Case],
     only: Sequence[str] = (),
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress = NO_PROGRESS,
     effort: MutantOptions | None = None,
     save: Callable[[KillMatrix], None] | None = None,
 ) -> KillMatrix:
@@ -140,7 +140,6 @@ def measure_matrix(
     """
     deciding = deciding_cases(cases)
     mutants = [mutant for id_, mutant in sorted(library.mutants.items()) if not only or id_ in only]
-    progress = progress or NoProgress()
     progress.stage("mutants", len(mutants))
     codebook = codebook_of(library)
     if effort is not None and effort.power is not None and "fuzz" in effort.kinds and len(mutants) > 1:
@@ -270,11 +269,10 @@ def solos(
     cases: Iterable[Case],
     matrix: KillMatrix | None,
     only: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> tuple[SoloResult, ...]:
     """Try every mutant but controls, or those named in `only`; the matrix only says where to look first."""
     mutants = [one for id_, one in sorted(library.mutants.items()) if (not only or id_ in only) and not one.control]
-    progress = progress or NoProgress()
     progress.stage("mutants, one operator at a time", len(mutants))
     judge = partial(_solo, cases=deciding_cases(cases), codebook=codebook_of(library), matrix=matrix)
     found = []

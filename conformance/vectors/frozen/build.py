@@ -118,7 +118,8 @@ def _built(
     fresh = {id_: (case, frozen.confirmed_by[id_]) for id_, case in frozen.cases.items()}
     known = {**fresh, **reused}
     cases: dict[str, tuple[Case, ...]] = {
-        operator: tuple(_reworded(question, known[question.id][0]) for question in some if question.id in known)
+        # The question's current prose, which the digest does not cover.
+        operator: tuple(replace(known[one.id][0], **one.said) for one in some if one.id in known)
         for operator, some in sorted(questions.items())
         if codebook[operator].contract.method is None  # the vectors of a machine are in one file
     }
@@ -132,17 +133,6 @@ def _built(
     texts = {suite.path_text(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
     texts[suite.path_text(suite.spec / LOCK_FILE)] = lock_text(lock)
     return BuiltCorpus(corpus, texts, frozen.problems, tuple(reused), lock)
-
-
-def _reworded(question: Question, case: Case) -> Case:
-    """The case with the question's current prose, which the digest does not cover."""
-    return replace(
-        case,
-        why=question.why,
-        requirements=question.requirements,
-        rulings=question.rulings,
-        profile=question.profile,
-    )
 
 
 def stale_files(library: Library, built: BuiltCorpus) -> Iterator[Path]:

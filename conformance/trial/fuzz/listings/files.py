@@ -31,7 +31,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.conversation.exchange import AnyStep, runs_alone
-from conformance.vectors.leaf import contains_value, is_placeholder, is_root, spots
+from conformance.vectors.leaf import contains_value, is_placeholder, named_roots, spots
 
 _MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
 
@@ -125,7 +125,7 @@ def files_of_other_calls(
         step = case.steps[k]
         assert isinstance(step, CallStep)
         at = steps.index(step)
-        (root,) = {value["root"] for value in step.inputs.values() if is_root(value)}
+        (root,) = named_roots(step.inputs)
         if planted := planted_in(contract.bystanders.owned, layout, root, steps[:at]):
             yield Example(steps[:at], planted, steps[at:], case.id)
 
@@ -150,8 +150,7 @@ def calls_of_each_input(contract: Contract, codebook: Codebook, cases: Iterable[
         for k in islice(own, 1) if case.profile == "quick" else ():
             step = case.steps[k]
             assert isinstance(step, CallStep)
-            one_root = len({value["root"] for value in step.inputs.values() if is_root(value)}) == 1
-            if one_root and not isinstance(step.expected, ExpectedFailure):
+            if len(named_roots(step.inputs)) == 1 and not isinstance(step.expected, ExpectedFailure):
                 places = {spot.place for spot in spots(codebook[step.operator].contract.inputs, step.inputs)}
                 for place in sorted(places):
                     found.setdefault((step.operator, place), (case, k))

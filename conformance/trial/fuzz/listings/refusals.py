@@ -18,7 +18,7 @@ from conformance.trial.fuzz.listings.renamings import renamed_everywhere
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
 from conformance.vectors.conversation.exchange import AnyStep, Transcript, runs_alone
 from conformance.vectors.files.temp_roots import Roots
-from conformance.vectors.leaf import contains_value, is_placeholder, is_root
+from conformance.vectors.leaf import contains_value, is_placeholder, is_root, named_roots
 
 _MOST_STATES: Final = 3  # trees, of each operation, in which its call fails
 _MOST_REFUSED: Final = 12  # refused inputs that are tried in each of them
@@ -152,7 +152,7 @@ def escaping_paths(contract: Contract, bases: Sequence[Base]) -> Iterator[Exampl
             # If the call is refused in any case, the refusal of a path shows nothing.
             if not isinstance(step, CallStep) or not contract.owns(step.operator) or step.name not in seen.succeeded:
                 continue
-            for root in sorted({value["root"] for value in step.inputs.values() if is_root(value)}):
+            for root in sorted(named_roots(step.inputs)):
                 files = seen.before_calls.get(step.name, {}).get(root, {})
                 known = seen.after_calls[step.name].get(root, frozenset()) | files.keys()
                 for place, path in _texts(step.inputs):
