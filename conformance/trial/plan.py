@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.backend.driver import Conversation, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
-from conformance.contract.cache import MISSING, digest_of_texts, open_cache
+from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.family import LawDeclaration
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
@@ -45,17 +45,16 @@ def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, chall
     """
     digests = (files_digest(library.contracts), files_digest(corpus.cases))
     key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
-    cache = open_cache("trial")
-    plain = cache.get("outlines", key)
-    if plain is not MISSING:
-        return {operator: _from_plain(rows) for operator, rows in plain.items()}
-    cases = corpus.cases
-    made = {
-        operator: check_ids_of(contract, cases.get(operator, ()), codebook, challenge)
-        for operator, contract in sorted(library.contracts.items())
-    }
-    cache.put("outlines", key, {operator: _as_plain(one) for operator, one in made.items()})
-    return made
+
+
+    def plain() -> dict[str, list[Any]]:
+        return {
+            operator: _as_plain(check_ids_of(contract, corpus.cases.get(operator, ()), codebook, challenge))
+            for operator, contract in sorted(library.contracts.items())
+        }
+
+    found = open_cache("trial").get_or_make("outlines", key, plain)
+    return {operator: _from_plain(rows) for operator, rows in found.items()}
 
 
 def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, challenge: bool) -> CheckIds:

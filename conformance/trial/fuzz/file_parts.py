@@ -26,6 +26,7 @@ from conformance.trial.fuzz.file_example import (
     calls_among_files,
     ranked,
 )
+from conformance.trial.turns import by_turns
 from conformance.vectors.case import FileStep
 from conformance.vectors.conversation.exchange import Transcript
 
@@ -226,9 +227,9 @@ def reports_problems(contract: Contract) -> bool:
 
 def _edits(contract: Contract, found: Sequence[FormatFiles]) -> Iterator[Edit]:
     """Edits that may be reported: an extra file beside each file, an extra key in each map; taken in turn."""
-    extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
-    beside = [[_neighbour_file(contract, one, path) for path in one.formed.paths] for one in found]
-    for edit in chain.from_iterable(_by_turns([*extra, *beside])):
+    lines: list[list[Edit]] = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
+    lines += [[_neighbour_file(contract, one, path) for path in one.formed.paths] for one in found]
+    for edit in by_turns(lines):
         if edit and found[0].call.fits([edit]):
             yield edit
 
@@ -238,12 +239,6 @@ def _neighbour_file(contract: Contract, found: FormatFiles, path: str) -> Edit:
     taken = {**contract.bystanders.owned, **contract.bystanders.none}
     name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")
     return (file_step("put", found.call.root, path=name, text=""),) if name else ()
-
-
-def _by_turns(lists: Sequence[Sequence[Edit]]) -> Iterator[list[Edit]]:
-    """The first of each list, then the second of each."""
-    for k in range(max(map(len, lists), default=0)):
-        yield [one[k] for one in lists if k < len(one)]
 
 
 _ID: Final = re.compile(r"[0-9a-f]{16,}|[0-9]+")

@@ -10,6 +10,7 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
+from conformance.contract.yaml.steps import kebab
 from conformance.trial.fuzz.file_example import file_step_line
 from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, kept_or_absent, one_of, simpler, tuple_of
 from conformance.trial.generator import Native
@@ -19,7 +20,7 @@ from conformance.vectors.conversation.exchange import AnyStep
 from conformance.vectors.conversation.state_tracking import UNKNOWN_HANDLE
 from conformance.vectors.leaf import is_damaged, is_reference
 from conformance.vectors.place import ABSENT
-from conformance.vectors.questions.machine_trace import kebab, own_roots
+from conformance.vectors.questions.machine_trace import own_roots
 
 NOT_GIVEN: Final = -1  # instead of the number of a turn: a handle that no operation returned
 

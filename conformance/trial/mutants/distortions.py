@@ -80,7 +80,6 @@ def wire_score(
     library: Library,
     cases: Iterable[Case],
     only: Sequence[str] = (),
-    reference: str = "",
     progress: Progress = NO_PROGRESS,
 ) -> WireScore:
     """The score of a corpus, for the operators that `only` names, or for all if it names none."""
@@ -93,7 +92,7 @@ def wire_score(
         for _, k, step in _calls([case], codebook, only):
             _note(survey, codebook, case, k, step, often)
         progress.step()
-    _ask(survey, codebook, reference or codebook.suite.reference, progress)
+    _ask(survey, codebook, progress)
     reasons = {one: _reason(one, survey, codebook) for one in sorted(survey.known - survey.noticed)}
     return WireScore(frozenset(survey.noticed), reasons)
 
@@ -155,7 +154,7 @@ def _note(
                     survey.noticed.add(one)
 
 
-def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress) -> None:
+def _ask(survey: _Survey, codebook: Codebook, progress: Progress) -> None:
     """Ask the reference the distorted questions, one affected call of each distortion after the other."""
     for turn in range(TRIES):
         asked: dict[str, Distortion] = {}
@@ -176,7 +175,7 @@ def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress
         progress.stage(f"distorted questions, turn {turn + 1} of {TRIES} at most", len(cases))
         for start in range(0, len(cases), _AT_ONCE):
             part = cases[start : start + _AT_ONCE]
-            tried = attempt(reference, part, codebook, TIMEOUT)
+            tried = attempt(codebook.suite.reference, part, codebook, TIMEOUT)
             survey.noticed |= {asked[id_] for id_ in tried.wrong}
             progress.step(len(part))
 
