@@ -95,7 +95,6 @@ class _Parser:
             family=self.family,
             purpose=body["purpose"],
             seed=body["source"]["seed"],
-            section=body["source"]["section"],
             purity=body["purity"],
             rng=self.rng(),
             calls=tuple(body.get("calls", ())),

@@ -206,8 +206,8 @@ class MutantInterview:
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; golden cases are left out, they take hours."""
         chosen = frozenset(wanted)
-        cases = [case for case in self.corpus if case.id in chosen]
-        found = dict(attempt(mutant.backend, cases, self.codebook, declared=self.declared).results)
+        tried = attempt(mutant.backend, self._having(chosen), self.codebook, declared=self.declared)
+        found = dict(tried.results)
         trials = [trial for trial in self.plan.trials if trial.checks[0].kind is Kind.LAW and chosen & {*trial.ids}]
         for finished in self._driver(mutant).run([trial.conversation for trial in trials]):
             found |= {result.check.id: result for result in finished.finding or ()}
@@ -226,12 +226,14 @@ class MutantInterview:
             cases = sorted(self._cases(operators), key=lambda case: (case.id not in key, case.id))
             self._probing[key] = MutantProbe(self.codebook, self.backend, self.reference, failing, cases)
         probing = self._probing[key]
-        chosen = frozenset(left_out)
-        cases = [case for case in self.corpus if case.id in chosen]
+        cases = self._having(frozenset(left_out))
         known = [case for case in cases if self.declared is None or case.operators <= self.declared]
         counterexamples = [one.steps for one in probing.failing]
         with Client(self._driver(mutant)) as other:
             return probing.answers_alike(other, [*counterexamples, *questions_of(known)])
+
+    def _having(self, ids: frozenset[str]) -> list[Case]:
+        return [case for case in self.corpus if case.id in ids]
 
     def _cases(self, operators: set[str]) -> Iterator[Case]:
         for operator in sorted(operators):

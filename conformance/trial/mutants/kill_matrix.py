@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -77,12 +76,6 @@ class KillMatrix:
     rows: Mapping[str, MutantRow]
     digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
     reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference check
-
-    @property
-    def kills(self) -> Mapping[str, int]:
-        """How many mutants each case kills."""
-        counted = Counter(id_ for row in self.rows.values() for id_ in row.killed)
-        return {id_: counted[id_] for id_ in self.cases}
 
     @property
     def classes(self) -> tuple[tuple[str, ...], ...]:

@@ -146,9 +146,8 @@ def measure_matrix(
         effort.power.prepare()
     # Tracing every case takes as long as a few mutants, so it does not pay for few.
     traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
-    trial = _MutantTrial(
-        deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or MutantOptions(), traced
-    )
+    digests = {case.id: case.digest[:DIGEST] for case in deciding}
+    trial = _MutantTrial(deciding, digests, codebook, BrokenParts(codebook), effort or MutantOptions(), traced)
     ids, unchecked = tuple(case.id for case in deciding), reference_only(library)
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
@@ -169,11 +168,6 @@ def reference_only(library: Library) -> tuple[str, ...]:
 def deciding_cases(cases: Iterable[Case]) -> tuple[Case, ...]:
     """The cases that decide whether a mutant is killed, in id order."""
     return tuple(sorted((case for case in cases if case.profile == PROFILE), key=lambda case: case.id))
-
-
-def digests_of(cases: Iterable[Case]) -> dict[str, str]:
-    """The first digits of each case's digest."""
-    return {case.id: case.digest[:DIGEST] for case in cases}
 
 
 @dataclass(frozen=True, slots=True)
