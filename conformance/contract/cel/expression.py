@@ -193,12 +193,12 @@ class Environment:
                 return _inside(text, match, f"{name} has no value", reason)
         return None
 
-    def bind(self, values: Any, result: Any = None) -> Any:
-        """The activation for native inputs and, for postconditions, the native result.
+    def bind(self, values: Any) -> Any:
+        """The activation for native inputs.
 
         A `let` that cannot be evaluated stays unbound, so expressions that use it are not true.
         """
-        return self.activation(self.bindings(values), result)
+        return self.activation(self.bindings(values))
 
     def only_for(self, expressions: Iterable[Expression]) -> Environment:
         """The environment reduced to what these expressions need; binding all variables and lets costs more."""

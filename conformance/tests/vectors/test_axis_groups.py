@@ -111,12 +111,6 @@ def test_a_weak_carrier_shows_along_an_axis(
         assert not attempt(backend, cases["plain"], codebook).wrong  # nothing else of this corpus sees it
 
 
-def test_asking_may_end_with_the_first_wrong_case(library: Library, cases: Mapping[str, tuple[Case, ...]]) -> None:
-    found = attempt(carrier(min(WEAKNESSES)), cases["axes"], codebook_of(library), until_wrong=True)
-    assert len(found.wrong) == 1
-    assert len(found.results) < len(cases["axes"])
-
-
 def test_a_faithful_carrier_passes(library: Library, cases: Mapping[str, tuple[Case, ...]]) -> None:
     assert not attempt(FAITHFUL, cases["axes"], codebook_of(library)).wrong
 
