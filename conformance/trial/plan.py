@@ -47,9 +47,9 @@ def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, chall
     key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
 
 
-    def plain() -> dict[str, list[Any]]:
+    def plain() -> dict[str, tuple[Any, ...]]:
         return {
-            operator: _as_plain(check_ids_of(contract, corpus.cases.get(operator, ()), codebook, challenge))
+            operator: astuple(check_ids_of(contract, corpus.cases.get(operator, ()), codebook, challenge))
             for operator, contract in sorted(library.contracts.items())
         }
 
@@ -71,13 +71,6 @@ def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, 
 
         fuzzed = (*fuzzed, *challenges_of(contract, cases))
     return CheckIds(tuple(behaviour), tuple(one.check.id for one in fuzzed), contract.laws)
-
-
-def _as_plain(found: CheckIds) -> list[Any]:
-    laws = [
-        [use.law, use.over, use.requirements, use.rulings, use.profile, astuple(use.position)] for use in found.laws
-    ]
-    return [found.behaviour, found.fuzzed, laws]
 
 
 def _from_plain(rows: Sequence[Any]) -> CheckIds:

@@ -267,7 +267,7 @@ class Neighbourhood:
         assert isinstance(step, CallStep | QuestionCall)
         forms = self.codebook[step.operator]
         try:
-            if refusal_of(forms.contract, forms.inputs, step.inputs) is None:
+            if refusal_of(forms, step.inputs) is None:
                 return False
             if not forms.contract.fuzz_limits or holds_recipe(step.inputs):
                 return True

@@ -115,12 +115,11 @@ def _sides(step: CallStep, contract: Contract) -> Iterator[tuple[str, Struct, An
 
 def _common_places(cases: Sequence[Case], codebook: Codebook, only: Sequence[str]) -> frozenset[tuple[str, str, str]]:
     """The leaves inside self-describing values that are fields: the same key in several calls."""
-    counted: dict[tuple[str, str, str], int] = {}
+    counted: Counter[tuple[str, str, str]] = Counter()
     for _, _, step in _calls(cases, codebook, only):
         for side, type_, wire in _sides(step, codebook[step.operator].contract):
-            for place in {spot.place for spot in spots(type_, wire) if "~" in spot.place}:
-                key = (step.operator, side, place)
-                counted[key] = counted.get(key, 0) + 1
+            places = {spot.place for spot in spots(type_, wire) if "~" in spot.place}
+            counted.update((step.operator, side, place) for place in places)
     return frozenset(key for key, count in counted.items() if count >= _OFTEN)
 
 
@@ -189,7 +188,7 @@ def _distorted(frozen: _Affected, one: Distortion, codebook: Codebook) -> Case |
     changes = {spot.place: spot.type for spot in spots(contract.inputs, wire)}
     change = distortions(changes[one.leaf])[one.name]
     changed = rewritten(contract.inputs, wire, one.leaf, change)
-    if refusal_of(contract, codebook[step.operator].inputs, changed) is None:
+    if refusal_of(codebook[step.operator], changed) is None:
         return None
     asked = replace(step, inputs=changed)
     pure = all(codebook[name].contract.purity == "pure" for name in frozen.case.operators)
@@ -214,7 +213,6 @@ def _reason(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
 
 def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
     """Whether the contract refuses, or does not judge, every notable value that the distortion would change."""
-    contract, form = codebook[one.operator].contract, codebook[one.operator].inputs
     wire, spot = survey.spots[one.operator, one.leaf]
     change = distortions(spot.type)[one.name]
     found: set[str] = set()
@@ -223,7 +221,7 @@ def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
             whole = expanded(value)
             if change(whole) == whole:
                 continue
-            refused = refusal_of(contract, form, put(wire, spot.steps, whole))
+            refused = refusal_of(codebook[one.operator], put(wire, spot.steps, whole))
             if refused == "":
                 return OPEN
             found.add("it is outside the domain" if refused is None else f"the guard {refused} refuses it")
