@@ -65,12 +65,12 @@ def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, 
 
     rules = BehaviourRules(codebook, DIALECTS["json"])
     behaviour = [check.id for checks, _ in rules.trials(contract, cases) for check in checks]
-    fuzzed = fuzzings_of(contract, cases)
+    fuzzed = [one.check.id for one in fuzzings_of(contract, cases)]
     if challenge:
         from conformance.trial.challenge import challenges_of
 
-        fuzzed = (*fuzzed, *challenges_of(contract, cases))
-    return CheckIds(tuple(behaviour), tuple(one.check.id for one in fuzzed), contract.laws)
+        fuzzed += [one.check.id for one in challenges_of(contract, cases)]
+    return CheckIds(tuple(behaviour), tuple(fuzzed), contract.laws)
 
 
 def _from_plain(rows: Sequence[Any]) -> CheckIds:
@@ -156,12 +156,12 @@ class Plan:
             return ()
         from conformance.trial.fuzz import fuzzings_of
 
-        ways = [fuzzings_of(contract, cases) for contract, cases in self._read(chosen)]
+        ways = [one for contract, cases in self._read(chosen) for one in fuzzings_of(contract, cases)]
         if self.options.challenge:
             from conformance.trial.challenge import challenges_of
 
-            ways += [challenges_of(contract, cases) for contract, cases in self._read(chosen)]
-        return tuple(fuzzing for some in ways for fuzzing in some if fuzzing.check.id in wanted)
+            ways += [one for contract, cases in self._read(chosen) for one in challenges_of(contract, cases)]
+        return tuple(one for one in ways if one.check.id in wanted)
 
     @cached_property
     def workloads(self) -> tuple[CrashWorkload, ...]:

@@ -167,7 +167,7 @@ def _asked_outside(
     """A call with each way out in place of one path below a root."""
     earlier = tuple(_nested(one, root) for one in before if not isinstance(one, TreeStep))
     looks = (
-        TreeStep(Roots.nested_name(_AROUND, root), ".", contract.fuzz_decode),
+        TreeStep(f"{_AROUND}/{root}", ".", contract.fuzz_decode),
         TreeStep(_AROUND, _sibling_folder(root), contract.fuzz_decode),
     )
     for text, edits in _leading_out(root, path, files):
@@ -222,7 +222,7 @@ def _link(path: str, target: str) -> FileStep:
 
 def _nested(step: AnyStep, root: str) -> AnyStep:
     """A step about a root inside another root."""
-    inner = Roots.nested_name(_AROUND, root)
+    inner = f"{_AROUND}/{root}"
     match step:
         case CallStep() | QuestionCall():
             own = {name: {"root": inner} for name, value in step.inputs.items() if value == {"root": root}}
