@@ -33,15 +33,15 @@ def reseal(files: FormedFiles, damaged: Steps) -> None:
 
 def value_of(word: Any, files: FormedFiles, element: Any = None) -> Any:
     """The value of a word; raises LookupError where a place of it is not there."""
+    if isinstance(word, str) and word.startswith("$"):
+        steps = word[1:].split(".")
+        if steps[0] != "@":
+            return files.value(tuple(steps))
+        for step in steps[1:]:
+            element = member(element, step)
+        return element
     value = partial(value_of, files=files, element=element)
     match word:
-        case str() if word.startswith("$"):
-            steps = word[1:].split(".")
-            if steps[0] != "@":
-                return files.value(tuple(steps))
-            for step in steps[1:]:
-                element = member(element, step)
-            return element
         case list():
             return [value(one) for one in word]
         case {"hash": item}:  # of the canonical CBOR of an item
