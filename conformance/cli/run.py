@@ -37,7 +37,7 @@ from conformance.report.record import Record, observations_of, read_back
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import CONFORMANT, NO_JUDGEMENT, NOT_CONFORMANT, exit_status, status_of
 from conformance.trial.check import KnownFailure, RunResult, Verdict
-from conformance.trial.options import NoProgress, RunOptions, is_red
+from conformance.trial.options import RunOptions, is_red
 from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
@@ -151,7 +151,7 @@ def _of_backend(options: RunOptions, backend: str, suite: Suite, last_failed: bo
 
 def _print_checks(library: Library, corpus: Corpus, runs: Sequence[RunOptions]) -> int:
     """Print the ids of the selected checks; raises CommandError if there are none."""
-    found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options, NoProgress())})
+    found = sorted({id_ for options in runs for id_ in selected_checks(library, corpus, options)})
     if not found:
         hint = _meant(library, corpus, runs[0]) or "`tally run --list` prints the ids of all"
         raise CommandError(f"-k {' -k '.join(runs[0].select)}", "T003", "no check is selected", hint)
@@ -163,7 +163,7 @@ def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     """A hint with the groups of checks that the patterns may mean."""
     whole = replace(options, select=(), last_failed=frozenset())
     # Only groups: comparing a word with ten thousand checks takes seconds.
-    groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, NoProgress())}
+    groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole)}
     known = sorted(groups | {part for group in groups for part in group.split("::")})
     return next((hint for one in options.select if (hint := nearest(one, known))), "")
 

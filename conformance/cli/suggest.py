@@ -15,6 +15,7 @@ from conformance.contract.cel.syntax import size_limits
 from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, Type, walk
+from conformance.contract.yaml.steps import kebab
 from conformance.lint.call import FrozenCall
 from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines
 from conformance.trial.generator import Native
@@ -28,7 +29,7 @@ from conformance.vectors.place import empty_value
 from conformance.vectors.questions.expand import expand
 from conformance.vectors.questions.filedraft import roots_of
 from conformance.vectors.questions.group import Expansion
-from conformance.vectors.questions.machine_trace import given_steps, kebab
+from conformance.vectors.questions.machine_trace import given_steps
 
 BASE: Final = "plain"  # the suggested base if the contract has none
 _UNCONFIRMED: Final = "V003"  # whether anything confirms the value is the suite's affair

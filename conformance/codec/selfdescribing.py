@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Sequence
 from typing import Any, Final
 
 from conformance.codec.cbor import Float
@@ -96,9 +97,13 @@ def _array(body: Any, depth: int) -> list[Any]:
 def _map(body: Any, depth: int) -> Any:
     if type(body) is not list or any(type(pair) is not list or len(pair) != 2 for pair in body):
         raise IllTyped("a list of [key, value] pairs", body)
-    pairs = [(_inside(index, pair[0], depth), _inside(index, pair[1], depth)) for index, pair in enumerate(body)]
-    keys = {key for key, _ in pairs if isinstance(key, str)}
-    return dict(pairs) if len(keys) == len(pairs) else tuple(pairs)
+    return plain_map([(_inside(k, pair[0], depth), _inside(k, pair[1], depth)) for k, pair in enumerate(body)])
+
+
+def plain_map(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """A self-describing map in its native form: a dict where its keys are distinct texts, else the pairs."""
+    texts = {key for key, _ in pairs if isinstance(key, str)}
+    return dict(pairs) if len(texts) == len(pairs) else tuple(pairs)
 
 
 def _inside(step: int, wire: Any, depth: int) -> Any:

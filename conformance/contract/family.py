@@ -124,7 +124,6 @@ class Mutant:
     """
 
     id: str
-    family: str
     sentence: str
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
@@ -141,10 +140,10 @@ class Mutant:
         return f"{MUTANT}{self.id}"
 
 
-def mutants_from(source: Source, family: str) -> tuple[Mutant, ...]:
+def mutants_from(source: Source) -> tuple[Mutant, ...]:
     """The mutants of a schema-valid mutants.yaml."""
     return tuple(
-        row(Mutant, body, family=family, position=place, patches=tuple(row(Patch, one) for one in _patches(body)))
+        row(Mutant, body, position=place, patches=tuple(row(Patch, one) for one in _patches(body)))
         for body, place in source.rows("mutants")
     )
 

@@ -47,12 +47,12 @@ _PAGES: Final[Mapping[str, Callable[[Source, str], Any]]] = {
     "requirements": requirements_from,
     "coverage": coverage_from,
 }
-_ROWS: Final[Mapping[str, Callable[[Source, str], Iterable[tuple[str, Any]]]]] = {
-    "rulings": lambda source, _: ((one.id, one) for one in rulings_from(source)),
-    "mutants": lambda source, family: ((one.id, one) for one in mutants_from(source, family)),
-    "formats": lambda source, _: formats_from(source).items(),
-    "laws": lambda source, _: ((one.name, one) for one in laws_from(source)),
-    "sequences": lambda source, _: ((one.name, one) for one in sequences_from(source)),
+_ROWS: Final[Mapping[str, Callable[[Source], Iterable[tuple[str, Any]]]]] = {
+    "rulings": lambda source: ((one.id, one) for one in rulings_from(source)),
+    "mutants": lambda source: ((one.id, one) for one in mutants_from(source)),
+    "formats": lambda source: formats_from(source).items(),
+    "laws": lambda source: ((one.name, one) for one in laws_from(source)),
+    "sequences": lambda source: ((one.name, one) for one in sequences_from(source)),
 }
 _CONTRACT: Final = re.compile(rb"^(?:contract|machine):", re.MULTILINE)
 _FAMILY_FILES: Final = (*(f"{name}.yaml" for name in (*_PAGES, *_ROWS)), SHARED)
@@ -220,8 +220,8 @@ class _Loader:
     def rows(self, kind: str, folders: list[Path]) -> dict[str, Any]:
         """The rows of all families by name; adds a problem if a name occurs twice."""
         found: dict[str, Any] = {}
-        for family, source in self.family_files(folders, kind):
-            for name, value in _ROWS[kind](source, family):
+        for _, source in self.family_files(folders, kind):
+            for name, value in _ROWS[kind](source):
                 if name in found:
                     self.problems.append(Problem(value.position, "C005", f"{name} twice", "rename one"))
                 found[name] = value

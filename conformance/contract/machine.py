@@ -108,30 +108,6 @@ def state_needs(expression: Expression, environment: Environment) -> frozenset[s
     return frozenset(name.removeprefix(_STATE) for name in seen if name.startswith(_STATE))
 
 
-def next_state(
-    method: Method, environment: Environment, inputs: Mapping[str, Any], result: Any, struct: Struct
-) -> State:
-    """The state after a method's success: the new values of all variables except those that cannot be known.
-
-    `inputs` are native, with the `state` before; `result` is native.
-    """
-    before: State = inputs.get("state") or {}
-    values: Mapping[str, Any] = {}
-    if not method.becomes.keys() <= method.keeps:
-        values = environment.followed(environment.bindings(inputs), result)
-    found: dict[str, Any] = {}
-    for member in struct.fields:
-        if member.name not in method.becomes or not method.needs[member.name] <= before.keys():
-            continue
-        if member.name in method.keeps:
-            found[member.name] = before[member.name]
-            continue
-        value = native(member.type, values.get(f"next.{member.name}"))
-        if value is not None:
-            found[member.name] = value
-    return found
-
-
 def native(type_: Type, value: Any) -> Any:
     """The native value of a type for a value of the expression engine; None if it is not of that type."""
     match type_:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.contract.cel.expression import Environment, Expression
-from conformance.contract.machine import Machine, Method, State, known, next_state
+from conformance.contract.machine import Machine, Method, State, known, native
 from conformance.contract.types import Struct
 from conformance.contract.yaml.source import Position, Source, ValuePath
 
@@ -22,7 +22,6 @@ class Clause:
     id: str
     expression: Expression
     requirements: tuple[str, ...]
-    rulings: tuple[str, ...]
     position: Position
     implied_by: tuple[str, ...] = ()  # other clauses of the same contract that together imply it
     needs: frozenset[str] = frozenset()  # the state variables that it depends on
@@ -144,7 +143,6 @@ class Contract:
     family: str
     purpose: str
     seed: str
-    section: str
     purity: str
     rng: Rng | None
     calls: tuple[str, ...]
@@ -224,10 +222,26 @@ class Contract:
         return self.method is None or known(self.method.needs[""], inputs.get("state"))
 
     def next_state(self, inputs: Mapping[str, Any], result: Mapping[str, Any]) -> State:
-        """The state after a machine's method succeeds on native inputs, without unknown variables."""
+        """The state after a machine's method succeeds, without the variables that cannot be known.
+
+        `inputs` are native, with the `state` before; `result` is native.
+        """
         assert self.machine is not None
         assert self.method is not None
-        return next_state(self.method, self.result_environment, inputs, result, self.machine.state)
+        method, environment = self.method, self.result_environment
+        before: State = inputs.get("state") or {}
+        values: Mapping[str, Any] = {}
+        if not method.becomes.keys() <= method.keeps:
+            values = environment.followed(environment.bindings(inputs), result)
+        found: dict[str, Any] = {}
+        for member in self.machine.state.fields:
+            if member.name not in method.becomes or not method.needs[member.name] <= before.keys():
+                continue
+            if member.name in method.keeps:
+                found[member.name] = before[member.name]
+            elif (value := native(member.type, values.get(f"next.{member.name}"))) is not None:
+                found[member.name] = value
+        return found
 
     def broken_invariants(self, state: State) -> tuple[Clause, ...]:
         """The invariants of a machine that a state breaks; those that depend on unknown variables are left out."""

@@ -84,18 +84,16 @@ class _Parser:
         requires = tuple(self.guard(k, before) for k in range(len(body["requires"])))
         ensures = tuple(self.clause(("ensures", k), after) for k in range(len(body.get("ensures", ()))))
         edge_cases = tuple(self.edge_case(k, before) for k in range(len(body.get("edge_cases", ()))))
-        self.unique("requires", [guard.id for guard in requires])
-        self.unique("ensures", [clause.id for clause in ensures])
-        self.unique("refuses", [refusal["id"] for refusal in body.get("refuses", ())])
-        self.unique("vectors", [group["group"] for group in body["vectors"]])
-        self.unique("workloads", [workload["name"] for workload in body.get("workloads", ())])
+        names = {"requires": "id", "ensures": "id", "refuses": "id", "vectors": "group", "workloads": "name"}
+        for key, name in names.items():
+            self.unique(key, [one[name] for one in body.get(key, ())])
+        fuzz = body.get("fuzz", {})
         contract = Contract(
             operator=body["contract"],
             version=body["version"],
             family=self.family,
             purpose=body["purpose"],
             seed=body["source"]["seed"],
-            section=body["source"]["section"],
             purity=body["purity"],
             rng=self.rng(),
             calls=tuple(body.get("calls", ())),
@@ -112,11 +110,10 @@ class _Parser:
             ordering=dict(body["ordering"]),
             laws=self.rows(LawUse, "laws", profile="standard"),
             fuzz_limits=tuple(
-                self.expression(("fuzz", "limits", k), before)
-                for k in range(len(body.get("fuzz", {}).get("limits", ())))
+                self.expression(("fuzz", "limits", k), before) for k in range(len(fuzz.get("limits", ())))
             ),
-            fuzz_generator=body.get("fuzz", {}).get("generator", ""),
-            fuzz_examples=body.get("fuzz", {}).get("examples", 0),
+            fuzz_generator=fuzz.get("generator", ""),
+            fuzz_examples=fuzz.get("examples", 0),
             edge_cases=edge_cases,
             bases=body.get("bases", {}),
             groups=tuple(self.group(k, before) for k in range(len(body["vectors"]))),
@@ -125,8 +122,8 @@ class _Parser:
                 for k, (one, place) in enumerate(self.source.rows("workloads"))
             ),
             source=self.source,
-            fuzz_loose=body.get("fuzz", {}).get("loose", {}),
-            fuzz_decode=body.get("fuzz", {}).get("decode", {}),
+            fuzz_loose=fuzz.get("loose", {}),
+            fuzz_decode=fuzz.get("decode", {}),
             bystanders=Bystanders(**body.get("bystanders", {})),
             axes=dict(body.get("axes", {})),
             machine=self.machine,
@@ -189,17 +186,17 @@ class _Parser:
         env = environment(seen, None, [], self.functions, silent=silent)
         return tuple(self.clause(("invariants", k), env) for k in range(len(bodies))), env
 
-    def expression(self, path: ValuePath, env: Environment, expected: Any = ...) -> Expression:
-        text = self.at(path)
+    def expression(self, path: ValuePath, env: Environment) -> Expression:
+        text = self.source.part(path)
         try:
-            return env.compile(text) if expected is ... else env.compile(text, expected)
+            return env.compile(text)
         except BadExpression as error:
             self.problems.append(self.bad(path, error))
             return Expression(text, None)
 
     def bad(self, path: ValuePath, error: BadExpression) -> Problem:
         place = self.inside(self.source.at(path), error)
-        return Problem(place, "C004", f"{error.message} in {self.at(path)!r}", error.hint)
+        return Problem(place, "C004", f"{error.message} in {self.source.part(path)!r}", error.hint)
 
     def inside(self, position: Position, error: BadExpression) -> Position:
         """The position in the file of a mistake inside the scalar at `position`."""
@@ -213,12 +210,6 @@ class _Parser:
             return position
         return Position(position.file, position.line, position.column + (style in ("'", '"')) + error.column - 1)
 
-    def at(self, path: ValuePath) -> Any:
-        value: Any = self.body
-        for step in path:
-            value = value[step]
-        return value
-
     def unique(self, key: str, ids: Sequence[str]) -> None:
         for k, name in enumerate(ids):
             if name in ids[:k]:
@@ -226,11 +217,11 @@ class _Parser:
                 self.problems.append(self.source.problem((key, k), "C005", f"{key} has {name!r} twice", hint))
 
     def guard(self, index: int, env: Environment) -> Guard:
-        path: ValuePath = ("requires", index)
-        return row(Guard, self.at(path), code=self.at(path)["else"], **self.expression_fields(path, env))
+        body, path = self.body["requires"][index], ("requires", index)
+        return row(Guard, body, code=body["else"], **self.expression_fields(path, env))
 
     def clause(self, path: ValuePath, env: Environment) -> Clause:
-        return row(Clause, self.at(path), **self.expression_fields(path, env))
+        return row(Clause, self.source.part(path), **self.expression_fields(path, env))
 
     def expression_fields(self, path: ValuePath, env: Environment) -> dict[str, Any]:
         """The fields of guards and postconditions besides their texts."""
@@ -256,7 +247,7 @@ class _Parser:
     def edge_case(self, index: int, env: Environment) -> EdgeCase:
         path: ValuePath = ("edge_cases", index)
         when = self.expression((*path, "when"), env)
-        return row(EdgeCase, self.at(path), when=when, position=self.source.at(path))
+        return row(EdgeCase, self.source.part(path), when=when, position=self.source.at(path))
 
     def group(self, index: int, env: Environment) -> Group:
         path: ValuePath = ("vectors", index)

@@ -189,18 +189,18 @@ def named_types(source: Source, problems: list[Problem]) -> dict[str, Type]:
 
 def struct_at(source: Source, path: ValuePath, named: NamedTypes) -> Struct:
     """The struct whose fields are declared in the mapping at `path`."""
-    fields = [field_at(source, (*path, key), named) for key in _value(source, path)]
+    fields = [field_at(source, (*path, key), named) for key in source.part(path)]
     return Struct(tuple(fields))
 
 
 def field_at(source: Source, path: ValuePath, named: NamedTypes) -> Field:
     """The field declared at `path`; its name is the last element of the path."""
-    body: dict[str, Any] = _value(source, path)
+    body: dict[str, Any] = source.part(path)
     type_ = type_at(source, path, named)
     if "default" in body and not _fits(body["default"], type_):
         default = body["default"]
         message, hint = f"the default {default!r:.60} is no value of {type_}", _default_hint(default, type_)
-        raise MalformedContract([Problem(source.at((*path, "default")), "C009", message, hint)])
+        raise source.malformed((*path, "default"), "C009", message, hint)
     if "default" in body and "optional" in body:
         message, hint = "an optional input and a default exclude each other", "an input with a default may be left out"
         raise MalformedContract([Problem(source.key_at((*path, "optional")), "C002", message, f"remove it: {hint}")])
@@ -255,11 +255,11 @@ def _fits(value: Any, type_: Type) -> bool:
 
 def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
     """The type declared by the mapping at `path` (`type`, with `values` or `fields` where it needs them)."""
-    body = _value(source, path)
+    body = source.part(path)
     text = body["type"]
     if text == "enum":
         if not body.get("values"):
-            raise _unknown(source, path, "an enum needs `values`", "list its strings, the default first")
+            raise source.malformed(path, "C003", "an enum needs `values`", "list its strings, the default first")
         values = body["values"]
         if twice := [one for k, one in enumerate(values) if one in values[:k]]:
             place = source.at((*path, "values", len(values) - 1 - values[::-1].index(twice[0])))
@@ -267,7 +267,7 @@ def type_at(source: Source, path: ValuePath, named: NamedTypes) -> Type:
         return Enum(tuple(values))
     if text == "struct":
         if "fields" not in body:
-            raise _unknown(source, path, "a struct needs `fields`", "declare each field with its type")
+            raise source.malformed(path, "C003", "a struct needs `fields`", "declare each field with its type")
         return struct_at(source, (*path, "fields"), named)
     return parse_type(text, source, (*path, "type"), named)
 
@@ -276,7 +276,8 @@ def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) ->
     """The type that a type expression names; raises MalformedContract at `path` when it names none."""
     text = text.strip()
     if text.count("<") > MAX_NESTING:
-        raise _unknown(source, path, f"a type of more than {MAX_NESTING} types in one another", "name an inner struct")
+        message = f"a type of more than {MAX_NESTING} types in one another"
+        raise source.malformed(path, "C003", message, "name an inner struct")
     if text in SCALARS or text in PLACES:
         return Scalar(text)
     if text == "value":
@@ -294,24 +295,13 @@ def parse_type(text: str, source: Source, path: ValuePath, named: NamedTypes) ->
     later = source.value.get("types", {}) if path[0] == "types" else {}
     if text in ("struct", "enum") or text.startswith("{"):
         hint = "write type: struct and `fields:`, type: enum and `values:`, or a name of types.yaml: list<NAME>"
-        raise _unknown(source, path, "fields and values are not written inside `type`", hint)
+        raise source.malformed(path, "C003", "fields and values are not written inside `type`", hint)
     if text in later:
-        raise _unknown(source, path, f"the type {text!r} is not yet known", "a type names only types above it")
+        raise source.malformed(path, "C003", f"the type {text!r} is not yet known", "a type names only types above it")
     hint = type_meant(text, [*sorted(SCALARS), *PLACES, "value", "tensor", "enum", "struct", *named]) or (
         "a scalar, root, handle, enum, struct, list<T>, map<string, T>, tensor<dtype>, value or a name of types.yaml"
     )
-    raise _unknown(source, path, f"unknown type {text!r}", hint)
-
-
-def _value(source: Source, path: ValuePath) -> Any:
-    value = source.value
-    for step in path:
-        value = value[step]
-    return value
-
-
-def _unknown(source: Source, path: ValuePath, message: str, hint: str) -> MalformedContract:
-    return MalformedContract([Problem(source.at(path), "C003", message, hint)])
+    raise source.malformed(path, "C003", f"unknown type {text!r}", hint)
 
 
 def lasting(type_: Type) -> Type:

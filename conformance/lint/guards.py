@@ -91,7 +91,7 @@ def boundaries_crossed(subject: LintTarget, contract: Contract) -> Iterator[Foun
     evaluator = subject.evaluator(contract)
     judged = list(subject.calls(contract.operator))
     for guard in contract.requires:
-        for comparison in comparisons_of(guard):
+        for comparison in comparisons_of(guard.expression):
             for side, touching in sides(evaluator, comparison, judged).items():
                 if touching:
                     continue

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.backend.driver import RESTART, Call, Conversation, RestartRequest, Talk
-from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, observe
+from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import AmongBystanders, one_of_each_group, roots_in, with_harness_reads
-from conformance.trial.check import (
-    Check,
-    Difference,
-    FailedCall,
-    Kind,
-    Result,
-    Verdict,
-    answer_of,
-    comparable_answer,
-    lost,
-    outcome_name,
-    walk_failure,
-)
+from conformance.trial.check import Check, Difference, FailedCall, Kind, Result, Verdict, answer_of, lost, walk_failure
 from conformance.vectors.case import Case, Step, TreeStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.conversation.exchange import Exchange, Transcript, exchanges, may_share, runs_alone
 
+CHANGED: Final = "the same call, asked again in another order or a fresh process, got another answer"
 ALONE: Final = "the same steps, interleaved with themselves on another handle, got another answer than alone"
 APART: Final = "of two handles that were given the same steps by turns, the second got another answer"
 
@@ -78,9 +67,14 @@ class BehaviourRules:
     codebook: Codebook
     dialect: Dialect
 
-    def checks(self, contract: Contract) -> tuple[Check, ...]:
-        """The checks that the conversation judges."""
-        return behaviour_check(contract, rule_of(contract)), behaviour_check(contract, "shape")
+    def trials(
+        self, contract: Contract, cases: Sequence[Case]
+    ) -> Iterator[tuple[tuple[Check, ...], Conversation[Sequence[Result]]]]:
+        """Every conversation about one operator, each after the checks that it judges."""
+        if (conversation := self.conversation(contract, cases)) is not None:
+            yield (behaviour_check(contract, rule_of(contract)), behaviour_check(contract, "shape")), conversation
+        if (crowded := self.among_bystanders(contract, cases)) is not None:
+            yield (behaviour_check(contract, "bystanders"),), crowded
 
     def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
         """The conversation that checks one operator.
@@ -123,7 +117,7 @@ class BehaviourRules:
             second = yield from exchanges(steps, self.codebook, self.dialect)
             parted = parted or walk_failure(check, steps, first, second)
             made += [one for one in first.exchanges if one.operator == contract.operator]
-        return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
+        return [parted or Result(check, Verdict.PASS), self._shape(contract, made)]
 
     def handle_conversation(self, contract: Contract, traces: Sequence[Sequence[Step]]) -> Talk[Sequence[Result]]:
         """Walk every trace of a machine alone; then, in a new process, twice by turns, on two handles."""
@@ -139,56 +133,32 @@ class BehaviourRules:
             parted = parted or walk_failure(check, steps, before, one, ALONE)
             parted = parted or walk_failure(check, steps, one, other, APART)
         made = [exchange for walk in alone for exchange in walk.exchanges]
-        return [parted or Result(check, Verdict.PASS), self._shape_of_all(contract, made)]
+        return [parted or Result(check, Verdict.PASS), self._shape(contract, made)]
 
     def talk(self, contract: Contract, sample: Sequence[Call]) -> Talk[Sequence[Result]]:
         """Ask a sample in order, again shuffled and doubled, and once more in a fresh process, backwards."""
-        first = yield from self._ask(sample)
-        again: dict[int, Observed] = {}
-        order = sorted([*range(len(sample))] * 2, key=lambda k: hashlib.sha256(b"%d" % (k * 7919)).digest())
-        answers = yield from self._ask([sample[k] for k in order])
-        changed = next(((k, a) for k, a in zip(order, answers, strict=True) if not same(first[k], a)), None)
-        if changed is None:
-            yield RESTART
-            backwards = yield from self._ask(list(reversed(sample)))
-            again = dict(zip(reversed(range(len(sample))), backwards, strict=True))
-            changed = next(((k, a) for k, a in again.items() if not same(first[k], a)), None)
-        return [self._purity(contract, sample, first, changed), self._shape(contract, sample, first)]
-
-    def _ask(self, calls: Sequence[Call]) -> Talk[list[Observed]]:
-        outcomes = yield calls
-        return [
-            observe(outcome, call.operator, self.codebook, self.dialect)
-            for call, outcome in zip(calls, outcomes, strict=True)
-        ]
-
-    def _purity(
-        self,
-        contract: Contract,
-        sample: Sequence[Call],
-        first: Sequence[Observed],
-        changed: tuple[int, Observed] | None,
-    ) -> Result:
         check = behaviour_check(contract, "pure")
-        if changed is None:
-            return Result(check, Verdict.PASS)
-        k, later = changed
-        return Result(
-            check,
-            Verdict.FAIL,
-            outcome_name(later),
-            message="the same call, asked again in another order or a fresh process, got another answer",
-            difference=Difference("answer", comparable_answer(first[k]), comparable_answer(later)),
-            call=FailedCall(contract.operator, sample[k].inputs, answer_of(later)),
+        first = yield from self._ask(sample)
+        order = sorted([*range(len(sample))] * 2, key=lambda k: hashlib.sha256(b"%d" % (k * 7919)).digest())
+        again = yield from self._ask([sample[k] for k in order])
+        parted = walk_failure(check, (), Transcript(tuple(first[k] for k in order)), Transcript(again), CHANGED)
+        if parted is None:
+            yield RESTART
+            again = yield from self._ask(sample[::-1])
+            parted = walk_failure(check, (), Transcript(first[::-1]), Transcript(again), CHANGED)
+        return [parted or Result(check, Verdict.PASS), self._shape(contract, first)]
+
+    def _ask(self, calls: Sequence[Call]) -> Talk[tuple[Exchange, ...]]:
+        outcomes = yield calls
+        return tuple(
+            Exchange("", call.operator, call.inputs, observe(outcome, call.operator, self.codebook, self.dialect))
+            for call, outcome in zip(calls, outcomes, strict=True)
         )
 
-    def _shape_of_all(self, contract: Contract, made: Sequence[Exchange]) -> Result:
-        return self._shape(contract, [Call(one.operator, one.inputs) for one in made], [one.observed for one in made])
-
-    def _shape(self, contract: Contract, sample: Sequence[Call], first: Sequence[Observed]) -> Result:
+    def _shape(self, contract: Contract, made: Sequence[Exchange]) -> Result:
         check = behaviour_check(contract, "shape")
-        for call, observed in zip(sample, first, strict=True):
-            declared = self.codebook[call.operator].contract.codes
+        for call in made:
+            observed, declared = call.observed, self.codebook[call.operator].contract.codes
             asked = FailedCall(call.operator, call.inputs, answer_of(observed))
             if isinstance(observed, BadAnswer):
                 where = Difference("answer", observed.error.expected, repr(observed.error.found), "ill-typed")
@@ -238,8 +208,3 @@ def sample_calls(contract: Contract, cases: Sequence[Case]) -> list[Call]:
     chosen = sorted(explicit, key=lambda case: case.digest)[:SAMPLE]
     steps = [step for case in chosen for step in case.calls]
     return [Call(step.operator, step.inputs) for step in steps if not holds_recipe(step.inputs)]
-
-
-def same(left: Observed, right: Observed) -> bool:
-    """Whether two answers are the same in JSON wire form."""
-    return comparable_answer(left) == comparable_answer(right)

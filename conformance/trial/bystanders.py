@@ -30,12 +30,12 @@ from conformance.trial.path_content import (
     copied,
     shown_content,
 )
-from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, label
+from conformance.vectors.case import CallStep, Case, FileStep, Step, TreeStep, looks
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.conversation.difference import readable_name
 from conformance.vectors.conversation.exchange import ConversationContext, Exchange, Transcript, exchanges
 from conformance.vectors.files.temp_roots import fault_of
-from conformance.vectors.leaf import is_root
+from conformance.vectors.leaf import named_roots
 from conformance.vectors.place import OTHER_DIGITS
 
 _MOST, _MOST_NAMES = 1 << 16, 255  # bytes of a file, and names below a folder, that are copied
@@ -135,7 +135,7 @@ class PlacedBystanders:
             self._edits = stage.edits
             self._look_again(stage)
         if self.names.contract.owns(step.operator):
-            for root in {value["root"] for value in step.inputs.values() if is_root(value)} & self.names.paths.keys():
+            for root in named_roots(step.inputs) & self.names.paths.keys():
                 self._place(root, str(stage.roots.path(root)))
 
     def after(self, stage: ConversationContext, step: CallStep) -> None:
@@ -272,8 +272,8 @@ def is_large(case: Case) -> bool:
 
 def with_harness_reads(steps: Sequence[Step], decode: Mapping[str, str]) -> tuple[Step, ...]:
     """The steps of a case with a look at every whole root at the end and none before."""
-    looks = (TreeStep(root, ".", decode) for root in roots_in(steps))
-    return (*(step for step in steps if not isinstance(step, TreeStep)), *looks)
+    reads = (TreeStep(root, ".", decode) for root in roots_in(steps))
+    return (*(step for step in steps if not isinstance(step, TreeStep)), *reads)
 
 
 def roots_in(steps: Sequence[Step]) -> list[str]:
@@ -283,7 +283,7 @@ def roots_in(steps: Sequence[Step]) -> list[str]:
 
 def _roots(step: Step) -> Iterator[str]:
     if isinstance(step, CallStep):
-        yield from (value["root"] for value in step.inputs.values() if is_root(value))
+        yield from named_roots(step.inputs)
     elif isinstance(step, FileStep):
         yield from (step.body[key] for key in ("root", "target_root") if key in step.body)
     elif isinstance(step, TreeStep):
@@ -350,10 +350,7 @@ class AmongBystanders:
         both = self._silent(alone), self._silent(among)
         if (parted := walk_failure(check, (), *both, ANSWER)) is not None:
             return parted
-        last = len(steps) - len(roots_in(steps))
-        for number, look in list(enumerate(steps, start=1))[last:]:
-            assert isinstance(look, TreeStep)
-            name = label(look, number)
+        for name, look in looks(steps):
             before = alone.trees.get(name, {})
             after = crowd.without_bystanders(look.root, among.trees.get(name, {}), before)
             if (wrong := tree_failure(check, look, name, before, after, LEFT)) is not None:

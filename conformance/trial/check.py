@@ -21,7 +21,7 @@ from conformance.backend.outcome import (
     Timeout,
     describe,
 )
-from conformance.vectors.case import Step, TreeStep, label
+from conformance.vectors.case import Step, TreeStep, looks
 from conformance.vectors.conversation.difference import Difference as Difference
 from conformance.vectors.conversation.difference import tree_difference
 from conformance.vectors.conversation.exchange import Transcript
@@ -112,12 +112,10 @@ def walk_failure(
             where = Difference("answer", comparable_answer(one.observed), comparable_answer(other.observed))
             outcome = outcome_name(other.observed)
             return Result(check, Verdict.FAIL, outcome, other.step, said or _ANSWER, where, call)
-    for number, step in enumerate(steps, start=1):
-        if isinstance(step, TreeStep):
-            name = label(step, number)
-            trees = first.trees.get(name, {}), second.trees.get(name, {})
-            if (wrong := tree_failure(check, step, name, *trees, said or _TREE)) is not None:
-                return wrong
+    for name, step in looks(steps):
+        trees = first.trees.get(name, {}), second.trees.get(name, {})
+        if (wrong := tree_failure(check, step, name, *trees, said or _TREE)) is not None:
+            return wrong
     return refused_step_failure(check, first, second, said or _ANSWER)
 
 

@@ -91,7 +91,6 @@ class Client:
 
     def walk(self, steps: Sequence[AnyStep], watch: CallObserver | None = None) -> Transcript | Lost:
         """Take the steps of one trace; a call on a handle that was not given is passed over."""
-
         return self.run(partial(self._walking, steps, watch), alone=runs_alone(steps))
 
     def last_call(self, steps: Sequence[AnyStep]) -> FailedCall | None:
@@ -211,14 +210,12 @@ def attempt(
     stateless: bool = False,
     names_broken: bool = False,
     declared: frozenset[str] | None = None,
-    until_wrong: bool = False,
 ) -> Attempt:
     """Try the cases, all but golden ones, on one process of a backend; a stand-in answers what is not `declared`.
 
     A mutant is the reference, which would take hours for a golden case.
     A restart asks whether a backend keeps state, and costs a process. It is passed over inside a trace of pure
     operators, and always for a `stateless` backend. `names_broken` adds the postconditions that wrong results violate.
-    With `until_wrong` the first case that goes wrong is the last one asked.
     """
     driver = driver_of(backend, codebook, timeout, declared)
     runner = CaseRunner(codebook, driver.dialect, names_broken)
@@ -229,8 +226,6 @@ def attempt(
         judged = conversation_verdicts([check_of(by_id[finished.key])], finished, driver.declared)
         (results[finished.key],) = judged.results
         obstacles += filter(None, [judged.obstacle])
-        if until_wrong and judged.results[0].verdict is not Verdict.PASS:
-            break
     tail = driver.stderr_tail.decode("utf-8", "replace")
     if driver.unattributed:
         return Attempt({}, describe(driver.unattributed[0]), tail)

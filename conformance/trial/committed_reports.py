@@ -20,14 +20,9 @@ class UnreadableReport(Exception):
 def read_report(file: Path, format_: int, meaning: Callable[[Any], T], command: str) -> T:
     """What `meaning` makes of a committed report; `command` writes a new one. Raises UnreadableReport."""
     try:
-        return meaning(record_in(file.read_text("utf-8"), format_))
+        record = json.loads(file.read_text("utf-8"))
+        if record["format"] != format_:
+            raise ValueError(f"format {record['format']!r}")
+        return meaning(record)
     except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise UnreadableReport(f"{file}: {error!r:.200}\n    hint: run `{command}`") from None
-
-
-def record_in(text: str, format_: int) -> Any:
-    """The members of a report; raises KeyError, TypeError or ValueError where the text has another format."""
-    record = json.loads(text)
-    if record["format"] != format_:
-        raise ValueError(f"format {record['format']!r}")
-    return record

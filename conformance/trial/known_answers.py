@@ -21,7 +21,7 @@ from conformance.codec.codebook import Codebook
 from conformance.contract.cache import MISSING, PACKAGE, Cache, digest_of_files, digest_of_texts, open_cache
 from conformance.contract.lazy import files_digest
 from conformance.contract.suite import Suite
-from conformance.vectors.case import CallStep, FileStep, QuestionCall, TreeStep
+from conformance.vectors.case import asked_of
 from conformance.vectors.conversation.exchange import AnyStep, Transcript
 
 _KIND: Final = "answers"
@@ -42,7 +42,9 @@ class KnownAnswers:
         """The digest of a call or of the steps of a trace; empty if its answer is not stored."""
         if self._cache is None:
             return b""
-        return _digest([asked.operator, asked.inputs] if isinstance(asked, Call) else [*map(_asked, asked)])
+        if isinstance(asked, Call):
+            return _digest([asked.operator, asked.inputs])
+        return _digest([repr(asked_of(step)) for step in asked])
 
     def is_known(self, question: bytes) -> bool:
         """Whether the reference has answered this before."""
@@ -119,17 +121,6 @@ def _imports_from_elsewhere(suite: Suite) -> bool:
         if any(file.name.startswith(_EDITABLE) for file in Path(entry).iterdir()):
             return True
     return False
-
-
-def _asked(step: AnyStep) -> list[Any]:
-    match step:
-        case CallStep() | QuestionCall():
-            return ["call", step.name, step.operator, step.inputs]
-        case FileStep():
-            return ["file", step.action, step.body]
-        case TreeStep():
-            return ["tree", step.root, step.path, step.decode]
-    return ["restart"]
 
 
 def _digest_of_answer(answer: Observed | Transcript | Lost) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from conformance.contract.cel.syntax import Relation, comparisons
+from conformance.contract.cel.syntax import Relation
 from conformance.contract.model import Contract, Guard
 from conformance.contract.yaml.source import names
 from conformance.lint.call import Evaluator, FrozenCall
@@ -46,7 +46,7 @@ def _all(contract: Contract, evaluator: Evaluator) -> Iterator[tuple[MissingCall
     """Every kind of call that the rules ask for, with how many."""
     guards = contract.requires
     for number, guard in enumerate(guards):
-        part, needs, aims = f"guard {guard.id}", guard.requirements, comparisons_of(guard)
+        part, needs, aims = f"guard {guard.id}", guard.requirements, comparisons_of(guard.expression)
         refused = f"{guard.id} is the first guard that is not true"
         yield MissingCall(part, "refused", refused, needs, _refused_by(contract, guard), aims), _TWICE
         yield MissingCall(part, "let-through", f"{guard.id} is true", needs, _is_true(guard.expression.text), aims), 1
@@ -63,7 +63,7 @@ def _all(contract: Contract, evaluator: Evaluator) -> Iterator[tuple[MissingCall
     for number, edge in enumerate(contract.edge_cases):
         part, text = f"edge case {edge.id}", edge.when.text
         needs = tuple(names(contract.source.value["edge_cases"][number], "requirement"))
-        aims = _comparisons(text)
+        aims = comparisons_of(edge.when)
         yield MissingCall(part, "met", f"the edge case {edge.id} is met", needs, _is_true(text), aims), 1
         yield MissingCall(part, "not-met", f"the edge case {edge.id} is not met", needs, _is_not(text), aims), 1
 
@@ -116,10 +116,3 @@ def _is_true(text: str) -> Meets:
 
 def _is_not(text: str) -> Meets:
     return lambda evaluator, call: not evaluator.holds(text, call)
-
-
-def _comparisons(text: str) -> tuple[Relation, ...]:
-    try:
-        return comparisons(text)
-    except ValueError:  # this reader does not know every construct that the engine accepts
-        return ()

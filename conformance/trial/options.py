@@ -135,6 +135,7 @@ class NoProgress:
         """Nothing."""
 
 
+NO_PROGRESS: Final = NoProgress()
 T = TypeVar("T")
 _FIRST: Final = 64  # items of the first part; each further part has twice as many, so that few processes are started
 

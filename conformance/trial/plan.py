@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.backend.driver import Conversation, Talk
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS
-from conformance.contract.cache import MISSING, digest_of_texts, open_cache
+from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.family import LawDeclaration
 from conformance.contract.lazy import files_digest
 from conformance.contract.library import Library
@@ -45,42 +45,32 @@ def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, chall
     """
     digests = (files_digest(library.contracts), files_digest(corpus.cases))
     key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
-    cache = open_cache("trial")
-    plain = cache.get("outlines", key)
-    if plain is not MISSING:
-        return {operator: _from_plain(rows) for operator, rows in plain.items()}
-    cases = corpus.cases
-    made = {
-        operator: check_ids_of(contract, cases.get(operator, ()), codebook, challenge)
-        for operator, contract in sorted(library.contracts.items())
-    }
-    cache.put("outlines", key, {operator: _as_plain(one) for operator, one in made.items()})
-    return made
+
+
+    def plain() -> dict[str, tuple[Any, ...]]:
+        return {
+            operator: astuple(check_ids_of(contract, corpus.cases.get(operator, ()), codebook, challenge))
+            for operator, contract in sorted(library.contracts.items())
+        }
+
+    found = open_cache("trial").get_or_make("outlines", key, plain)
+    return {operator: _from_plain(rows) for operator, rows in found.items()}
 
 
 def check_ids_of(contract: Contract, cases: Sequence[Case], codebook: Codebook, challenge: bool) -> CheckIds:
     """The check ids of one contract."""
     # A command that finds them in the cache does without these imports.
-    from conformance.trial.behaviour import BehaviourRules, behaviour_check
+    from conformance.trial.behaviour import BehaviourRules
     from conformance.trial.fuzz import fuzzings_of
 
     rules = BehaviourRules(codebook, DIALECTS["json"])
-    behaviour = rules.checks(contract) if rules.conversation(contract, cases) is not None else ()
-    if rules.among_bystanders(contract, cases) is not None:
-        behaviour = (*behaviour, behaviour_check(contract, "bystanders"))
-    fuzzed = fuzzings_of(contract, cases)
+    behaviour = [check.id for checks, _ in rules.trials(contract, cases) for check in checks]
+    fuzzed = [one.check.id for one in fuzzings_of(contract, cases)]
     if challenge:
         from conformance.trial.challenge import challenges_of
 
-        fuzzed = (*fuzzed, *challenges_of(contract, cases))
-    return CheckIds(tuple(check.id for check in behaviour), tuple(one.check.id for one in fuzzed), contract.laws)
-
-
-def _as_plain(found: CheckIds) -> list[Any]:
-    laws = [
-        [use.law, use.over, use.requirements, use.rulings, use.profile, astuple(use.position)] for use in found.laws
-    ]
-    return [found.behaviour, found.fuzzed, laws]
+        fuzzed += [one.check.id for one in challenges_of(contract, cases)]
+    return CheckIds(tuple(behaviour), tuple(fuzzed), contract.laws)
 
 
 def _from_plain(rows: Sequence[Any]) -> CheckIds:
@@ -143,19 +133,10 @@ class Plan:
         wanted = frozenset(ids)
         behaving = [name for name, one in self._beside_cases.items() if not wanted.isdisjoint(one.behaviour)]
         if behaving:
-            from conformance.trial.behaviour import BehaviourRules, behaviour_check
+            from conformance.trial.behaviour import BehaviourRules
 
             rules = BehaviourRules(self.codebook, DIALECTS[self.options.wire])
-            found = [
-                Trial(rules.checks(contract), conversation)
-                for contract, cases in self._read(behaving)
-                if (conversation := rules.conversation(contract, cases)) is not None
-            ]
-            found += [
-                Trial((behaviour_check(contract, "bystanders"),), crowded)
-                for contract, cases in self._read(behaving)
-                if (crowded := rules.among_bystanders(contract, cases)) is not None
-            ]
+            found = (Trial(*one) for contract, cases in self._read(behaving) for one in rules.trials(contract, cases))
             yield from (trial for trial in found if not wanted.isdisjoint(trial.ids))
         for check, instance, declared in self._laws():
             if check.id in wanted:
@@ -175,12 +156,12 @@ class Plan:
             return ()
         from conformance.trial.fuzz import fuzzings_of
 
-        ways = [fuzzings_of(contract, cases) for contract, cases in self._read(chosen)]
+        ways = [one for contract, cases in self._read(chosen) for one in fuzzings_of(contract, cases)]
         if self.options.challenge:
             from conformance.trial.challenge import challenges_of
 
-            ways += [challenges_of(contract, cases) for contract, cases in self._read(chosen)]
-        return tuple(fuzzing for some in ways for fuzzing in some if fuzzing.check.id in wanted)
+            ways += [one for contract, cases in self._read(chosen) for one in challenges_of(contract, cases)]
+        return tuple(one for one in ways if one.check.id in wanted)
 
     @cached_property
     def workloads(self) -> tuple[CrashWorkload, ...]:

@@ -27,7 +27,7 @@ from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Re
 from conformance.trial.client import Client
 from conformance.trial.forked import in_child_process, share_out
 from conformance.trial.known_answers import AnswerStore, answers_of
-from conformance.trial.options import FailureLimit, NoProgress, Progress, RunOptions, Selection
+from conformance.trial.options import NO_PROGRESS, FailureLimit, Progress, RunOptions, Selection
 from conformance.trial.plan import Plan, Trial
 from conformance.trial.runner import TrialResults, run_trials, shuffled, unasked
 from conformance.vectors.files.temp_roots import run_folder
@@ -49,7 +49,7 @@ class UnfitBackend(Exception):
         return UnfitBackend, (self.reason, self.stderr_tail, self.begun)
 
 
-def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: Progress | None = None) -> RunResult:
+def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: Progress = NO_PROGRESS) -> RunResult:
     """Test one backend; raises BackendNotFound before anything starts, UnfitBackend where hello fails.
 
     Where the suite has Python of its own and the run needs it, all of that happens in a child process.
@@ -61,23 +61,22 @@ def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: P
     # Expected failures may name checks of larger profiles, laws among them.
     needs_code = library.suite.has_code and (options.includes("standard") or options.expected_failures)
     if needs_code and not options.same_process:
-        return in_child_process(run, progress or NoProgress())
-    return run(progress or NoProgress())
+        return in_child_process(run, progress)
+    return run(progress)
 
 
-def selected_checks(library: Library, corpus: Corpus, options: RunOptions, progress: Progress) -> tuple[str, ...]:
+def selected_checks(library: Library, corpus: Corpus, options: RunOptions) -> tuple[str, ...]:
     """The ids of the checks that a run with these options would make of a backend that declares everything, sorted.
 
     No backend is started. The suite's own Python is imported in a child process.
     """
 
     def listed(progress: Progress) -> tuple[str, ...]:
-        run = _Run(library, corpus, options, progress)
-        return tuple(sorted(run.selected))
+        return tuple(sorted(_Run(library, corpus, options, progress).selected))
 
     if library.suite.has_code and options.includes("standard"):
-        return in_child_process(listed, progress)
-    return listed(progress)
+        return in_child_process(listed, NO_PROGRESS)
+    return listed(NO_PROGRESS)
 
 
 CONVERSATIONS: Final = "cases, laws and behaviour"  # stages

@@ -13,7 +13,6 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import Final
 
 from conformance.backend.driver import Driver
@@ -24,6 +23,7 @@ from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict, lo
 from conformance.trial.forked import PAUSE, share_out
 from conformance.trial.options import Progress
 from conformance.trial.plan import Trial
+from conformance.trial.turns import by_turns
 
 FIRST: Final = 3  # trials of every operator that come before everything else
 PROBE: Final = 20  # trials of an operator that must not all be lost
@@ -96,7 +96,7 @@ class _Runner:
             for part in by_operator(trials)
         ]
         # One of every operator after the other, so that silence in a row is silence everywhere.
-        first = [trial for row in zip_longest(*(probe[:FIRST] for probe in probes)) for trial in row if trial]
+        first = list(by_turns(probe[:FIRST] for probe in probes))
         whole = TrialResults()
         given_up = self.run_parts(whole, [first])
         asked = other_trials(first, given_up)

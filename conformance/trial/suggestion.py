@@ -26,7 +26,7 @@ from conformance.trial.generator import Native
 from conformance.trial.missing_calls import MissingCall, missing_calls
 from conformance.vectors.case import Case
 from conformance.vectors.conversation.state_tracking import SUCCEEDS
-from conformance.vectors.place import Place, distinct_places, empty_value, put
+from conformance.vectors.place import Place, at, distinct_places, empty_value, put
 
 _NO_CASE: Final = Case("a suggestion", "", "", "", (), (), "quick", ())
 _ROUNDS: Final = 3  # comparisons that are solved one after the other in one input
@@ -66,7 +66,7 @@ def suggestions(
     search.take(_fuzzed(forms, [*begun, *search.passed]))
     for _ in range(_ROUNDS - 1):
         search.take(chain.from_iterable(_solved(search, native) for native in search.promising(begun)))
-    return tuple(search.fewest()), tuple(dict.fromkeys(search.missing)), tuple(search.accepted)
+    return tuple(search.found), tuple(dict.fromkeys(search.missing)), tuple(search.accepted)
 
 
 class _Search:
@@ -74,7 +74,7 @@ class _Search:
 
     def __init__(self, forms: OperatorForms, evaluator: Evaluator, missing: list[MissingCall]) -> None:
         self.forms, self.contract, self.evaluator, self.missing = forms, forms.contract, evaluator, missing
-        self.found: list[tuple[Native, list[MissingCall]]] = []
+        self.found: list[Suggestion] = []
         self.passed: list[Native] = []  # candidates that pass more guards than those before, the best last
         self.known: set[str] = set()
         self.accepted: list[Native] = []
@@ -117,16 +117,12 @@ class _Search:
         for one in shows:
             self.missing.remove(one)
         if shows:
-            self.found.append((native, shows))
+            self.found.append(Suggestion(native, tuple(shows)))
 
     def promising(self, begun: Sequence[Native]) -> list[Native]:
         """Inputs to change next: those that pass most guards, those that were found, and those to begin with."""
-        found = [native for native, _ in self.found]
+        found = [one.native for one in self.found]
         return [*_distinct([*self.passed[::-1], *found[::-1], *begun])][:_STARTS]
-
-    def fewest(self) -> Iterator[Suggestion]:
-        for native, shows in self.found:
-            yield Suggestion(native, tuple(shows))
 
 
 def _distinct(natives: Iterable[Native]) -> Iterator[Native]:
@@ -204,9 +200,7 @@ def _moved(native: Native, place: Place, apart: int, of: Any) -> Iterator[Native
 
 
 def _size(native: Native, place: Place) -> int:
-    value: Any = native
-    for step in place.path:
-        value = value[step]
+    value = at(native, place.path)
     return value if isinstance(value, int) else len(value)
 
 
@@ -257,7 +251,10 @@ def machine_suggestions(
         search.evaluators[operator] = evaluator
         lacking = missing_calls(codebook[operator].contract, evaluator, calls)
         # Without a handle the state has no value, so that no other guard can be judged.
-        search.missing[operator] = [one for one in lacking if not _is_pair_of_handle(one)]
+        of_handle = f"guard {OPEN_HANDLE}"
+        search.missing[operator] = [
+            one for one in lacking if one.part != of_handle or not one.name.startswith("before-")
+        ]
     drawn = islice(programs(search.pool, f"{contract.operator}\0suggest"), _PROGRAMS)
     for program in chain(opening(search.pool), degenerate(search.pool), drawn):
         if not any(search.missing.values()):
@@ -265,10 +262,6 @@ def machine_suggestions(
         search.take(program)
     left = [(operator, one) for operator, some in search.missing.items() for one in dict.fromkeys(some)]
     return tuple(search.found), tuple(left)
-
-
-def _is_pair_of_handle(one: MissingCall) -> bool:
-    return one.part == f"guard {OPEN_HANDLE}" and one.name.startswith("before-")
 
 
 class _MachineSearch:

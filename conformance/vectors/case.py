@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from conformance.contract.yaml.source import Position
@@ -101,6 +101,11 @@ def label(step: FileStep | TreeStep, number: int) -> str:
     return f"{step.action}-{number}"
 
 
+def looks(steps: Iterable[CallStep | QuestionCall | HarnessStep]) -> Iterator[tuple[str, TreeStep]]:
+    """The looks at files among the steps of a trace, each with its label."""
+    return ((label(step, k), step) for k, step in enumerate(steps, start=1) if isinstance(step, TreeStep))
+
+
 @dataclass(frozen=True, slots=True)
 class Accumulation:
     """A long run of calls frozen as running hashes: (calls done, hex SHA-256) at powers of two and at the end.
@@ -130,6 +135,11 @@ class _Named:
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     profile: str
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """All of that by the names of the fields."""
+        return {one.name: getattr(self, one.name) for one in fields(_Named)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import Any, Final
 
-from conformance.contract.cache import MISSING, digest_of_texts, open_cache
+from conformance.contract.cache import digest_of_texts, open_cache
 from conformance.contract.lazy import np
 from conformance.contract.types import INTEGER_RANGES, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
 from conformance.vectors.case import HEAD_AND_TAIL, LONGEST_LIST
@@ -264,11 +264,7 @@ def _made_once(text: str) -> Any:
 @lru_cache(_DIGESTS)
 def _known_digest(text: str) -> Any:
     """The digest of that value; an earlier command with the same code may have stored it."""
-    cache, key = open_cache("vectors"), digest_of_texts([text])
-    if (known := cache.get("recipes", key)) is MISSING:
-        known = _digest_of_made(text)
-        cache.put("recipes", key, known)
-    return known
+    return open_cache("vectors").get_or_make("recipes", digest_of_texts([text]), partial(_digest_of_made, text))
 
 
 @lru_cache(_DIGESTS)

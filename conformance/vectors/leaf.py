@@ -23,6 +23,11 @@ def is_root(value: Any) -> bool:
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("root"), str)
 
 
+def named_roots(inputs: Mapping[str, Any]) -> set[str]:
+    """The names of the roots that the inputs of a call have."""
+    return {value["root"] for value in inputs.values() if is_root(value)}
+
+
 def is_damaged(value: Any) -> bool:
     """Whether a wire value represents damaged bytes of an earlier step's answer."""
     return isinstance(value, dict) and len(value) == 3 and value.keys() == {"damaged", "format", "edit"}
@@ -146,15 +151,13 @@ class LeafOccurrence:
     steps: tuple[str | int, ...]
 
 
-def spots(type_: Type, wire: Any) -> Iterator[LeafOccurrence]:
+def spots(
+    type_: Type, wire: Any, place: str = "", steps: tuple[str | int, ...] = ()
+) -> Iterator[LeafOccurrence]:
     """Every leaf occurrence of a wire value. Lists and maps are leaves too, and so are their items.
 
-    A marker of a long list, text or tensor is not entered.
+    A marker of a long list, text or tensor is not entered. `place` and `steps` lead to the value.
     """
-    return _spots(type_, wire, "", ())
-
-
-def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> Iterator[LeafOccurrence]:
     match type_:
         case _ if is_marker(wire) or is_placeholder(wire):
             yield LeafOccurrence(place, type_, wire, steps)
@@ -164,17 +167,17 @@ def _spots(type_: Type, wire: Any, place: str, steps: tuple[str | int, ...]) -> 
                 if member.optional:
                     yield LeafOccurrence(f"{here}?", Optional(member.name, member.type), wire, steps)
                 if member.name in wire and not member.volatile:
-                    yield from _spots(member.type, wire[member.name], here, (*steps, member.name))
+                    yield from spots(member.type, wire[member.name], here, (*steps, member.name))
         case ListOf(item):
             yield LeafOccurrence(place, type_, wire, steps)
             if isinstance(wire, list):
                 for k, element in enumerate(wire):
-                    yield from _spots(item, element, f"{place}[]", (*steps, k))
+                    yield from spots(item, element, f"{place}[]", (*steps, k))
         case MapOf(item) if isinstance(wire, dict):
             yield LeafOccurrence(place, type_, wire, steps)
             yield LeafOccurrence(f"{place}{{key}}", KEY, wire, steps)
             for key, element in wire.items():
-                yield from _spots(item, element, f"{place}{{}}", (*steps, key))
+                yield from spots(item, element, f"{place}{{}}", (*steps, key))
         case Value():
             yield from _inside(wire, place, steps, 0)
         case _:

@@ -109,12 +109,6 @@ def at(value: Any, path: Sequence[str | int]) -> Any:
     return value
 
 
-def plain_map(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """A self-describing map in its native form: a dict where its keys are distinct texts, else the pairs."""
-    texts = {key for key, _ in pairs if isinstance(key, str)}
-    return dict(pairs) if len(texts) == len(pairs) else tuple(pairs)
-
-
 def _collect(holder: Place, found: list[Place]) -> None:
     for step, name, type_, value, optional in _parts(holder.type, holder.value):
         place = Place((*holder.path, step), f"{holder.key}.{name}" if holder.key else name, type_, value, optional)

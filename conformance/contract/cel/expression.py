@@ -193,12 +193,12 @@ class Environment:
                 return _inside(text, match, f"{name} has no value", reason)
         return None
 
-    def bind(self, values: Any, result: Any = None) -> Any:
-        """The activation for native inputs and, for postconditions, the native result.
+    def bind(self, values: Any) -> Any:
+        """The activation for native inputs.
 
         A `let` that cannot be evaluated stays unbound, so expressions that use it are not true.
         """
-        return self.activation(self.bindings(values), result)
+        return self.activation(self.bindings(values))
 
     def only_for(self, expressions: Iterable[Expression]) -> Environment:
         """The environment reduced to what these expressions need; binding all variables and lets costs more."""
@@ -253,16 +253,12 @@ def environment(
 
     `after` names what follows from all of these, each with its text and type; `silent` more names without a value.
     """
-    variables = list(_flatten("", inputs, lambda value: value))
-    if outputs is not None:
-        variables += _flatten("result", outputs, lambda value: value)
+    both = (("", inputs), ("result", Struct(()) if outputs is None else outputs))
+    variables = [one for prefix, struct in both for one in _flatten(prefix, struct, lambda value: value)]
     types = {variable.name: variable.type for variable in variables}
-    silent = {**dict(_silent("", inputs)), **(silent or {})}
-    if outputs is not None:
-        silent |= dict(_silent("result", outputs))
-    choices = {path: type_.values for path, type_ in walk(inputs) if isinstance(type_, Enum)}
-    if outputs is not None:
-        choices |= {path: type_.values for path, type_ in walk(outputs, "result") if isinstance(type_, Enum)}
+    silent = {**dict(_silent(*both[0])), **(silent or {}), **dict(_silent(*both[1]))}
+    inside = [found for prefix, struct in both for found in walk(struct, prefix)]
+    choices = {path: type_.values for path, type_ in inside if isinstance(type_, Enum)}
     declared = _declared(functions)
     engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine does not know
     for name, text in lets:

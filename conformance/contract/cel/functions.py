@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def indices(items: Sequence[Any]) -> list[int]:
-    """0, 1, ... one less than the number of items."""
-    return list(range(len(items)))
-
-
 def integers(dtype: str, data: bytes) -> list[int]:
     """The elements of little-endian data of a dtype of integers or bools, a bool as 0 or 1; raises ValueError."""
     found = _array(dtype, data)
@@ -60,11 +55,6 @@ def _array(dtype: str, data: bytes) -> np.ndarray[Any, Any]:
     import numpy as np  # takes 100 ms, and most commands do not need it
 
     return np.frombuffer(bytes(data), np.dtype(dtype).newbyteorder("<"))
-
-
-def flattened(lists: Sequence[Sequence[Any]]) -> list[Any]:
-    """The items of all lists, in their order."""
-    return [item for items in lists for item in items]
 
 
 def parts(items: Sequence[int], count: int) -> list[list[int]]:
@@ -103,32 +93,12 @@ def gather(items: Sequence[Any], places: Sequence[int]) -> list[Any]:
     return [items[place] for place in places]
 
 
-def quotients(number: int, items: Sequence[int]) -> list[int]:
-    """The quotient of a number divided by each item; raises ZeroDivisionError."""
-    return [number // item for item in items]
-
-
-def remainders(number: int, items: Sequence[int]) -> list[int]:
-    """The remainder of a number divided by each item; raises ZeroDivisionError."""
-    return [number % item for item in items]
-
-
 def differences(items: Sequence[int], others: Sequence[int]) -> list[int]:
     """Each item minus the other item at the same index; raises OverflowError below zero."""
     found = [item - other for item, other in zip(items, others, strict=True)]
     if any(one < 0 for one in found):
         raise OverflowError("a difference below zero")
     return found
-
-
-def unique(items: Sequence[int]) -> list[int]:
-    """Every item once, in the order of first appearance."""
-    return list(dict.fromkeys(items))
-
-
-def is_ascending(items: Sequence[int]) -> bool:
-    """Whether no item is less than the one before."""
-    return all(one <= other for one, other in pairwise(items))
 
 
 def is_grouped(items: Sequence[int]) -> bool:
@@ -140,11 +110,6 @@ def is_grouped(items: Sequence[int]) -> bool:
 def all_within(items: Sequence[int], least: int, limit: int) -> bool:
     """Whether every item is at least `least` and below `limit`."""
     return all(least <= item < limit for item in items)
-
-
-def all_finite(items: Sequence[float]) -> bool:
-    """Whether no item is infinite or NaN."""
-    return all(math.isfinite(item) for item in items)
 
 
 def scores(items: Sequence[float], mean: float, deviation: float) -> list[float]:
@@ -234,24 +199,24 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     Function("with_member", [[_T.BYTES, _T.STRING, _T.BYTES]], _T.BYTES, _bytes_of(with_member)),
     Function("element", [[_T.BYTES, _T.UINT]], _T.BYTES, _bytes_of(element)),
     Function("member_names", [[_T.BYTES]], _T.List(_T.STRING), member_names),
-    Function("quotients", [[_T.UINT, _UINTS]], _UINTS, quotients),
-    Function("remainders", [[_T.UINT, _UINTS]], _UINTS, remainders),
+    Function("quotients", [[_T.UINT, _UINTS]], _UINTS, lambda number, items: [number // item for item in items]),
+    Function("remainders", [[_T.UINT, _UINTS]], _UINTS, lambda number, items: [number % item for item in items]),
     Function("differences", [[_UINTS, _UINTS]], _UINTS, differences),
-    Function("indices", [[_ANY]], _INTS, indices),
+    Function("indices", [[_ANY]], _INTS, lambda items: list(range(len(items)))),
     Function("integers", [[_T.STRING, _T.BYTES]], _INTS, integers),
     Function("numbers", [[_T.STRING, _T.BYTES]], _NUMBERS, numbers),
-    Function("flattened", [[_T.List(_ANY)]], _ANY, flattened),
+    Function("flattened", [[_T.List(_ANY)]], _ANY, lambda lists: [item for items in lists for item in items]),
     Function("parts", [[_INTS, _T.INT]], _T.List(_INTS), parts),
     Function("where", [[_ANY, _INTS]], _ANY, where),
     Function("where_not", [[_ANY, _INTS]], _ANY, where_not),
     Function("blanked", [[_INTS, _INTS]], _INTS, blanked),
     Function("members", [[_ANY, _ANY]], _INTS, members),
     Function("gather", [[_ANY, _ANY]], _ANY, gather),
-    Function("unique", [[_INTS]], _INTS, unique),
-    Function("is_ascending", [[_ANY]], _T.BOOL, is_ascending),
+    Function("unique", [[_INTS]], _INTS, lambda items: list(dict.fromkeys(items))),
+    Function("is_ascending", [[_ANY]], _T.BOOL, lambda items: all(one <= other for one, other in pairwise(items))),
     Function("is_grouped", [[_INTS]], _T.BOOL, is_grouped),
     Function("all_within", [[_ANY, _T.INT, _T.UINT]], _T.BOOL, all_within),
-    Function("all_finite", [[_NUMBERS]], _T.BOOL, all_finite),
+    Function("all_finite", [[_NUMBERS]], _T.BOOL, lambda items: all(map(math.isfinite, items))),
     Function("scores", [[_NUMBERS, _T.DOUBLE, _T.DOUBLE]], _NUMBERS, scores),
 )
 

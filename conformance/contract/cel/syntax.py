@@ -37,10 +37,8 @@ class Node:
 
     def text(self, whole: str) -> str:
         """The text of the expression inside the text that was parsed, without brackets around it."""
-        node = self
-        while node.sign == "group":
-            node = node.parts[0]
-        return whole[node.start : node.end]
+        bare = _bare(self)
+        return whole[bare.start : bare.end]
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,13 @@ class Source:
         """The position of the key that leads to `path`, falling back to the value's own."""
         return self.keys.get(path) or self.at(path)
 
+    def part(self, path: ValuePath) -> Any:
+        """The value at a path."""
+        value = self.value
+        for step in path:
+            value = value[step]
+        return value
+
     def rows(self, key: str) -> Iterator[tuple[Any, Position]]:
         """Each entry of the list under `key`, with its position."""
         return ((body, self.at((key, k))) for k, body in enumerate(self.value.get(key, ())))

@@ -249,8 +249,12 @@ def _named(steps: list[Any]) -> list[Any]:
 
 def _name_of(call: str) -> str:
     """The name of a step without one: `NextChunk` is `next-chunk`, `Family.ReadRows_v1` is `read-rows`."""
-    operation = re.sub(r"_v[0-9]+$", "", call.rpartition(".")[2])
-    return _WORD.sub("-", operation).lower() + NUMBERED
+    return kebab(re.sub(r"_v[0-9]+$", "", call.rpartition(".")[2])) + NUMBERED
+
+
+def kebab(name: str) -> str:
+    """`NextChunk` as `next-chunk`."""
+    return _WORD.sub("-", name).lower()
 
 
 def _numbered(name: str, taken: set[str], last: dict[str, int]) -> str:

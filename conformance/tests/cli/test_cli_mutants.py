@@ -228,7 +228,7 @@ PLACE = Position("mutants.yaml", 1, 1)
 
 
 def mutant(id_: str, solo: str = "") -> Mutant:
-    return Mutant(id_, "data", "halves", (), (), False, "", PLACE, solo)
+    return Mutant(id_, "halves", (), (), False, "", PLACE, solo)
 
 
 def told(*found: SoloResult, **listed: str) -> list[str]:

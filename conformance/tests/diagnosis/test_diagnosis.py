@@ -126,7 +126,7 @@ def failing(slug: str, answer: Any = "wrong", step: str = "") -> Result:
 def mutants(**sentences: str) -> dict[str, Mutant]:
     position = next(iter(shipped_library().mutants.values())).position
     return {
-        id_: Mutant(id_, "data", sentence, (f"N{k}",), (f"NA{k}",), False, "", position)
+        id_: Mutant(id_, sentence, (f"N{k}",), (f"NA{k}",), False, "", position)
         for k, (id_, sentence) in enumerate(sentences.items())
     }
 

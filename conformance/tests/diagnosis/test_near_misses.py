@@ -79,7 +79,7 @@ def diagnosed(backend: str, cases: Sequence[Case], known: Attempt, tried: Attemp
     """The diagnosis of a backend where one mutant is known, by what kills it of these cases."""
     library = shipped_library()
     position = next(iter(library.mutants.values())).position
-    listed = {LISTED: Mutant(LISTED, "data", "errs", ("N01",), (), False, "", position)}
+    listed = {LISTED: Mutant(LISTED, "errs", ("N01",), (), False, "", position)}
     killed = known.wrong & {case.id for case in cases}
     results = [tried.results[case.id] for case in cases]
     matrix = KillMatrix(tuple(case.id for case in cases), {LISTED: MutantRow(LISTED, Status.KILLED, killed, "x")})

@@ -66,7 +66,7 @@ def _edges(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
 def _boundaries(subject: LintTarget, contract: Contract) -> Iterator[Fault]:
     evaluator = subject.evaluator(contract)
     for k, guard in enumerate(contract.requires):
-        for comparison in comparisons_of(guard):
+        for comparison in comparisons_of(guard.expression):
             for side in (0, 1) if evaluator.compiles(comparison.left) and evaluator.compiles(comparison.right) else ():
                 name = f"guard {guard.id}: no case on side {side + 1} of {comparison.text}"
                 touching = partial(_touching, subject, contract, k, comparison, side)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
 from conformance.trial.cases import check_of
 from conformance.trial.check import Difference, FailedCall, Result, Verdict
+from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.forked import Forked
 from conformance.trial.mutants.checks import BrokenParts, MutantChecks
 from conformance.trial.mutants.kill_matrix import (
@@ -23,11 +25,11 @@ from conformance.trial.mutants.kill_matrix import (
     MutantRow,
     Status,
     evidence_of,
-    matrix_from,
     matrix_problems,
     matrix_summary,
     matrix_text,
     merged_matrix,
+    read_matrix,
 )
 from conformance.trial.mutants.run import MutantOptions, measure_matrix
 from conformance.vectors.case import CallStep
@@ -100,7 +102,7 @@ def test_a_mutant_that_is_not_seen_to_break_what_it_declares_is_red() -> None:
 # -- kinds, merging, what is known already
 
 
-def test_laws_and_fuzzing_notice_by_themselves_in_forked_processes() -> None:
+def test_laws_and_fuzzing_notice_by_themselves_in_forked_processes(tmp_path: Path) -> None:
     library = shipped_library()
     small = replace(library, contracts={DECODE: library.contracts[DECODE]})  # drawing calls for all takes 6 s
     power = MutantChecks(small, load_corpus(library.suite), codebook())
@@ -112,7 +114,9 @@ def test_laws_and_fuzzing_notice_by_themselves_in_forked_processes() -> None:
     assert row.crash is None
     assert replace(row, laws=None, fuzz=None) == decoded().rows[BOOLEANS]
     assert matrix_summary(fresh)["killed_by_fuzzing"] == matrix_summary(fresh)["tried_on_laws_and_fuzzing"] == 1
-    assert matrix_from(matrix_text(fresh)) == fresh
+    file = tmp_path / MATRIX_FILE
+    file.write_text(matrix_text(fresh))
+    assert read_matrix(file) == fresh
 
 
 def test_rows_of_some_mutants_take_the_place_of_the_committed_ones() -> None:

@@ -28,6 +28,7 @@ from conformance.trial.run import run_trial
 from conformance.vectors.case import FileStep, Question, QuestionCall
 from conformance.vectors.frozen.build import BuiltCorpus, build, check, regenerate
 from conformance.vectors.frozen.freeze import freeze
+from conformance.vectors.frozen.lock import read_lock
 from conformance.vectors.questions.expand import expand
 
 
@@ -43,7 +44,7 @@ def built() -> BuiltCorpus:
 
 
 def subject() -> LintTarget:
-    return subject_of(library(), built().corpus, built().lock)
+    return subject_of(library(), built().corpus, read_lock(library().suite))
 
 
 def questions(text: str, root: Path) -> tuple[Question, ...]:

@@ -20,12 +20,8 @@ Way = Callable[[FuzzTask], tuple[Result, Mapping[str, Any]]]
 UNFORESEEN: Final = "unforeseen"  # the figure that counts what no earlier run asked
 
 
-def challenges_of(contract: Contract, cases: Sequence[Case]) -> tuple[Fuzzing, ...]:
+def challenges_of(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
     """The challenges of one operator, or of one machine; none for the operations of a machine."""
-    return tuple(_challenges(contract, cases))
-
-
-def _challenges(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
     if contract.purity == "pure" or contract.own_machine is not None:
         why = "Asked a second time, calls that were drawn for this run get the same right answers."
         yield _way(contract, "again", why, fuzz_again)

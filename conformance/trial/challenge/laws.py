@@ -9,7 +9,6 @@ from random import Random
 from typing import Any, Final
 
 from conformance.backend.outcome import Lost
-from conformance.codec.codebook import Codebook
 from conformance.contract.model import LawUse
 from conformance.trial.check import Check, Result, Verdict, lost
 from conformance.trial.client import TOO_SLOW, Client
@@ -33,8 +32,8 @@ def fuzz_laws(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
         counted[law.name] = 0
         digest = hashlib.sha256(f"{task.operator}\0{law.name}\0{task.seed}".encode()).digest()
         drawn = zip(
-            drawn_instances(law, use, _tools(task.codebook, reference), Random(digest)),  # noqa: S311
-            drawn_instances(law, use, _tools(task.codebook, backend), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, Tools(task.codebook, reference.dialect), Random(digest)),  # noqa: S311
+            drawn_instances(law, use, Tools(task.codebook, backend.dialect), Random(digest)),  # noqa: S311
             strict=True,
         )
         for right, other in drawn:
@@ -45,10 +44,6 @@ def fuzz_laws(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
                 if (wrong := _broken(check, law, other, backend)) is not None:
                     return wrong, _figures(counted)
     return Result(check, Verdict.PASS), _figures(counted)
-
-
-def _tools(codebook: Codebook, client: Client) -> Tools:
-    return Tools(codebook, client.dialect)
 
 
 def _figures(counted: Mapping[str, int]) -> dict[str, Any]:

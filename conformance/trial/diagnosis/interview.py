@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, pairwise
 from typing import Any, Final
 
 from conformance.backend.driver import Driver
@@ -31,6 +31,7 @@ from conformance.trial.diagnosis.neighbourhood import (
 )
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.plan import Plan
+from conformance.trial.turns import by_turns
 from conformance.vectors.case import Case, QuestionCall, asked_of
 from conformance.vectors.conversation.exchange import Transcript
 from conformance.vectors.frozen.corpus import Corpus
@@ -71,7 +72,7 @@ class MutantProbe:
         self._neighbourhood = Neighbourhood(self.codebook, seen_in(self.cases, self.codebook))
         chosen = one_of_each(self.failing)
         of_each = [list(self._neighbourhood.leaves(without_pins(one.steps), one.step)) for one in chosen]
-        self._leaves = [leaf for row in zip_longest(*of_each) for leaf in row if leaf is not None]
+        self._leaves = list(by_turns(of_each))
         near = [self._neighbourhood.questions_about(leaf) for leaf in self._leaves]
         # More of the same calls show a wrong count in a machine; another number in a file shows how the file is read.
         calls = self._neighbourhood.changing(self.cases)
@@ -79,7 +80,8 @@ class MutantProbe:
         stored = [leaf for one in chosen for leaf in self._neighbourhood.stored(without_pins(one.steps))]
         first = in_turns([*rounds, *map(self._neighbourhood.questions_about, stored)], _BUDGET)
         self._leaves += stored
-        self._more = chain(first, in_turns([*map(self._neighbourhood.coupled_changes, of_each), *near], _BUDGET))
+        coupled = map(self._neighbourhood.coupled_changes, of_each)
+        self._more = chain(first, in_turns([*coupled, *near], _BUDGET))
 
     @property
     def _questions(self) -> Iterator[AnySteps]:
@@ -166,9 +168,7 @@ def one_of_each(failing: Sequence[FailingQuestion]) -> list[FailingQuestion]:
     for one in failing:
         groups.setdefault(one.group, []).append(one)
     in_order = (sorted(group, key=lambda one: (cost(one.steps), repr(one.steps))) for group in groups.values())
-    found = [one for row in zip_longest(*in_order) for one in row if one is not None]
-    found = [one for one in found if cost(one.steps) <= 20 * LONGEST]
-    return found[:MOST_CASES]
+    return [one for one in by_turns(in_order) if cost(one.steps) <= 20 * LONGEST][:MOST_CASES]
 
 
 def _halves(known: dict[int, bool]) -> list[int]:
@@ -206,8 +206,8 @@ class MutantInterview:
     def checks(self, mutant: Mutant, wanted: Sequence[str]) -> Mapping[str, Result]:
         """The mutant's results in these vectors and laws, by id; golden cases are left out, they take hours."""
         chosen = frozenset(wanted)
-        cases = [case for case in self.corpus if case.id in chosen]
-        found = dict(attempt(mutant.backend, cases, self.codebook, declared=self.declared).results)
+        tried = attempt(mutant.backend, self._having(chosen), self.codebook, declared=self.declared)
+        found = dict(tried.results)
         trials = [trial for trial in self.plan.trials if trial.checks[0].kind is Kind.LAW and chosen & {*trial.ids}]
         for finished in self._driver(mutant).run([trial.conversation for trial in trials]):
             found |= {result.check.id: result for result in finished.finding or ()}
@@ -226,12 +226,14 @@ class MutantInterview:
             cases = sorted(self._cases(operators), key=lambda case: (case.id not in key, case.id))
             self._probing[key] = MutantProbe(self.codebook, self.backend, self.reference, failing, cases)
         probing = self._probing[key]
-        chosen = frozenset(left_out)
-        cases = [case for case in self.corpus if case.id in chosen]
+        cases = self._having(frozenset(left_out))
         known = [case for case in cases if self.declared is None or case.operators <= self.declared]
         counterexamples = [one.steps for one in probing.failing]
         with Client(self._driver(mutant)) as other:
             return probing.answers_alike(other, [*counterexamples, *questions_of(known)])
+
+    def _having(self, ids: frozenset[str]) -> list[Case]:
+        return [case for case in self.corpus if case.id in ids]
 
     def _cases(self, operators: set[str]) -> Iterator[Case]:
         for operator in sorted(operators):
@@ -285,7 +287,7 @@ def questions_of(cases: Sequence[Case]) -> list[AnySteps]:
     groups: dict[str, list[Case]] = {}
     for case in cases:
         groups.setdefault(f"{case.operator}::{case.group}", []).append(case)
-    found = [case.steps for row in zip_longest(*groups.values()) for case in row if case is not None and case.steps]
+    found: list[AnySteps] = [case.steps for case in by_turns(groups.values()) if case.steps]
     return [steps for steps in found if not is_long(steps)][:MOST_LEFT_OUT] or found[:1]
 
 

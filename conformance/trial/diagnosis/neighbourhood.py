@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, zip_longest
+from itertools import chain, combinations
 from typing import Any, Final
 
 from conformance.codec.codebook import Codebook
@@ -17,6 +17,7 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.types import Scalar, Value, places_of
 from conformance.trial.fuzz.near_bytes import item_in, with_part
 from conformance.trial.fuzz.seed import is_cheap
+from conformance.trial.turns import by_turns
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
 from conformance.vectors.compact import MARK, holds_recipe, is_recipe
 from conformance.vectors.conversation.exchange import AnyStep
@@ -87,7 +88,6 @@ _STEP, _RESTART, _MAKING = 1_000, 400_000, 100  # what a step, a new process and
 _LEAST_COUPLED: Final = 2  # zeros and ones are equal by chance
 _ROUNDS: Final = 16  # how often a wrong call is made again
 _MOST: Final = 300  # items of a large value
-_NOTHING: Final = object()
 AnySteps = tuple[AnyStep, ...]
 
 
@@ -257,8 +257,7 @@ class Neighbourhood:
         for axis in AXES:
             named = notable_values(axis, leaf.spot)
             sorts.append(value for _, value in named if not holds_recipe(value) or _count(value) <= _MOST)
-        for row in zip_longest(*sorts, fillvalue=_NOTHING):
-            yield from (value for value in row if value is not _NOTHING)
+        yield from by_turns(sorts)
 
     def is_askable(self, steps: AnySteps, at: int) -> bool:
         """Whether a call is inside the domain and cheap, also for a backend whose guard against long calls is wrong."""
@@ -268,7 +267,7 @@ class Neighbourhood:
         assert isinstance(step, CallStep | QuestionCall)
         forms = self.codebook[step.operator]
         try:
-            if refusal_of(forms.contract, forms.inputs, step.inputs) is None:
+            if refusal_of(forms, step.inputs) is None:
                 return False
             if not forms.contract.fuzz_limits or holds_recipe(step.inputs):
                 return True
@@ -315,16 +314,10 @@ def _length(step: AnyStep) -> int:
 
 def in_turns(lines: Sequence[Iterable[AnySteps]], budget: int) -> Iterator[AnySteps]:
     """A question of each line, then the next of each, until they have cost the budget."""
-    waiting = [iter(line) for line in lines]
-    while waiting:
-        for line in list(waiting):
-            question = next(line, None)
-            if question is None:
-                waiting.remove(line)
-                continue
-            if (budget := budget - cost(question)) < 0:
-                return
-            yield question
+    for question in by_turns(lines):
+        if (budget := budget - cost(question)) < 0:
+            return
+        yield question
 
 
 def without_pins(steps: Sequence[AnyStep]) -> AnySteps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +34,10 @@ class Fuzzing:
         return self.way(FuzzTask(self.check, self.contract, cases, backend, reference, codebook, **options))
 
 
-def fuzzings_of(contract: Contract, cases: Sequence[Case]) -> tuple[Fuzzing, ...]:
+def fuzzings_of(contract: Contract, cases: Sequence[Case]) -> Iterator[Fuzzing]:
     """The ways to fuzz a contract: by calls if it is pure or a whole machine, by files if its cases have files."""
-    found = []
     if contract.purity == "pure" or contract.own_machine is not None:
-        found.append(Fuzzing(fuzz_check(contract), contract, fuzz_operator, contract.operator))
+        yield Fuzzing(fuzz_check(contract), contract, fuzz_operator, contract.operator)
     if keeps_files(contract, cases):
         check = files_check(contract)
-        found.append(Fuzzing(check, contract, fuzz_files, check.id))
-    return tuple(found)
+        yield Fuzzing(check, contract, fuzz_files, check.id)

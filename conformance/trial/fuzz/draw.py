@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -101,11 +101,8 @@ class _CallDrawer:
         Only both show a backend that takes one for the other.
         """
         accepted = self.seeds.by_side.get(ACCEPTED, ())
-        origins = (self.call(native, DEGENERATE) for native in leaf_origins(self.words.inside, accepted))
-        yield from filter(None, origins)
-        natives = leaf_variants(self.words.inside, accepted)
-        calls = (self.call(native, DEGENERATE) for native in natives)
-        yield from islice((call for call in calls if call is not None), _MOST_DEGENERATE)
+        yield from self.calls(leaf_origins(self.words.inside, accepted), DEGENERATE)
+        yield from self.calls(leaf_variants(self.words.inside, accepted), DEGENERATE, _MOST_DEGENERATE)
 
     def long(self) -> Iterator[DrawnCall]:
         """The longest example that may be asked, with each leaf changed to one of the same length or in the middle."""
@@ -113,8 +110,7 @@ class _CallDrawer:
             yield from self.near_long(native, DEGENERATE)
 
     def near_long(self, native: Native, why: str) -> Iterator[DrawnCall]:
-        calls = (self.call(one, why) for one in near_long(self.words.inside, native))
-        yield from islice((call for call in calls if call is not None), _MOST_LONG)
+        return self.calls(near_long(self.words.inside, native), why, _MOST_LONG)
 
     def refused_degenerate(self) -> Iterator[DrawnCall]:
         """Degenerate values in the smallest example of every guard, which refuses them too: what a failure record says
@@ -123,16 +119,14 @@ class _CallDrawer:
             return
         for side, natives in self.seeds.by_side.items():
             if side != ACCEPTED:
-                varied = leaf_variants(self.words.inside, natives[:1])
-                calls = (self.call(native, DEGENERATE) for native in varied)
-                yield from islice((call for call in calls if call is not None and call.side == side), _MOST_RECORDS)
+                calls = self.calls(leaf_variants(self.words.inside, natives[:1]), DEGENERATE)
+                yield from islice((call for call in calls if call.side == side), _MOST_RECORDS)
 
     def near(self) -> Iterator[DrawnCall]:
         """Calls near the accepted ones, and near the guards, of every listing."""
         origins = Origins(self.words, self.seeds.by_side, self.bounds.side)
         for listing in LISTINGS:
-            calls = (self.call(native, DEGENERATE) for native in listing.inputs(origins))
-            yield from islice((call for call in calls if call is not None), listing.most)
+            yield from self.calls(listing.inputs(origins), DEGENERATE, listing.most)
 
     def grown(self) -> Iterator[DrawnCall]:
         """Calls with one long leaf, and large inputs of the generator."""
@@ -143,7 +137,7 @@ class _CallDrawer:
             # A separate Random, so that the drawn calls do not depend on these.
             near = 0
             for native in self.generator.grown(Random(self.contract.operator)):  # noqa: S311
-                yield from filter(None, [self.call(native, GROWN)])
+                yield from self.calls([native], GROWN)
                 if near < _NEAR_GROWN and len(printed(native)) <= LONGEST:
                     near += 1
                     yield from self.near_long(native, GROWN)
@@ -214,6 +208,10 @@ class _CallDrawer:
         place = self.random.choice(apart)
         crossed: Native = put(native, place.path, place.value)
         return crossed
+
+    def calls(self, natives: Iterable[Native], why: str, most: int | None = None) -> Iterator[DrawnCall]:
+        """The calls with these inputs that are not known and may be asked, at most so many."""
+        return islice((call for native in natives if (call := self.call(native, why)) is not None), most)
 
     def call(self, native: Native, why: str, choices: Callable[[], RecordedChoices] | None = None) -> DrawnCall | None:
         """The call with these inputs; None if it is known, or must not be asked."""

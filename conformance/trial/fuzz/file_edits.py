@@ -11,6 +11,7 @@ from conformance.contract.family import FileFormat
 from conformance.trial.bystanders import near_misses
 from conformance.vectors.case import FileStep
 from conformance.vectors.files.damage import RESHAPES
+from conformance.vectors.files.filecodec import codec_for
 
 Edit = tuple[FileStep, ...]  # a swap takes three steps
 Sizes = Mapping[str, int]  # of the regular files of one root, by path
@@ -59,11 +60,7 @@ def file_is_exposed(edits: Iterable[Edit], free: Iterable[str], decode: Mapping[
 
     That is a name without a codec, or a name whose codec is not that of the file.
     """
-
-    def codec(path: str) -> str | None:
-        return next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
-
-    made = {path: codec(path) for path in free}
+    made = {path: codec_for(path, decode) for path in free}
     for step in (step for edit in edits for step in edit):
         if step.action == "rename":
             source, target = step.body["from"], step.body["to"]
@@ -72,7 +69,7 @@ def file_is_exposed(edits: Iterable[Edit], free: Iterable[str], decode: Mapping[
             made |= {} if moved is _FIXED else {target: moved}
         elif step.action == "link" and not step.body["symbolic"] and step.body["target"] in made:
             made[step.subject] = made[step.body["target"]]
-    return any(of_file is None or codec(path) != of_file for path, of_file in made.items())
+    return any(of_file is None or codec_for(path, decode) != of_file for path, of_file in made.items())
 
 
 def _flip(random: Random, root: str, files: Sizes) -> Edit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from conformance.backend.outcome import ObservedResult
 from conformance.contract.family import FileFormat
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import is_large
+from conformance.trial.bystanders import is_large, with_harness_reads
 from conformance.trial.check import comparable_answer
 from conformance.trial.fuzz.file_edits import Edit, Sizes, places_of
 from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, some_of
@@ -133,8 +133,12 @@ class Example:
     @property
     def trace_lines(self) -> list[str]:
         """The edits as lines of a contract's trace."""
-        steps = (step for edit in self.edits for step in edit)
-        return [f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}" for step in steps]
+        return [file_step_line(step) for edit in self.edits for step in edit]
+
+
+def file_step_line(step: FileStep) -> str:
+    """A file step as a line of a contract's trace."""
+    return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
 
 
 def _simpler_edit(edit: Edit) -> RecordedChoices:
@@ -148,12 +152,33 @@ def _simpler_edit(edit: Edit) -> RecordedChoices:
 Base = tuple[Case, Snapshots]
 
 
-def places_asked(
-    contract: Contract, steps: Sequence[AnyStep], seen: Snapshots
-) -> list[tuple[int, CallStep, str, Sizes]]:
-    """The calls of the operator before which there are files: number and step, the root, and its files."""
+@dataclass(frozen=True, slots=True)
+class CallAmongFiles:
+    """A call of a case before which a root has files."""
+
+    contract: Contract
+    base: Base
+    before: tuple[AnyStep, ...]
+    step: CallStep
+    after: tuple[AnyStep, ...]  # with a look at every root at the end; there are no others
+    root: str
+    files: Sizes
+
+    def edited(self, *edits: Edit) -> Example:
+        """The case with these edits made before the call."""
+        return Example(self.before, edits, (self.step, *self.after), self.base[0].id)
+
+    def fits(self, edits: Iterable[Edit]) -> bool:
+        """Whether no edit changes a file that an earlier call may keep open."""
+        return not any(edits_file_in_use(self.contract, edit, self.before) for edit in edits)
+
+
+def calls_among_files(contract: Contract, base: Base) -> list[CallAmongFiles]:
+    """The calls of the operator before which there are files, once for each root."""
+    case, seen = base
+    steps = with_harness_reads(case.steps, contract.fuzz_decode)
     return [
-        (k, step, root, files)
+        CallAmongFiles(contract, base, steps[:k], step, steps[k + 1 :], root, files)
         for k, step in enumerate(steps)
         if isinstance(step, CallStep) and contract.owns(step.operator)
         for root, files in sorted(seen.before_calls.get(step.name, {}).items())

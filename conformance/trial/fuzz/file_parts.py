@@ -13,21 +13,22 @@ from conformance.backend.outcome import ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import Enum, ListOf, Scalar, walk
-from conformance.trial.bystanders import is_matched, near_misses, with_harness_reads
+from conformance.trial.bystanders import is_matched, near_misses
 from conformance.trial.check import comparable_answer
 from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import Edit, file_step
 from conformance.trial.fuzz.file_example import (
     Base,
+    CallAmongFiles,
     Example,
     ExampleFiles,
     Snapshots,
-    edits_file_in_use,
-    places_asked,
+    calls_among_files,
     ranked,
 )
-from conformance.vectors.case import CallStep, FileStep
-from conformance.vectors.conversation.exchange import AnyStep, Transcript
+from conformance.trial.turns import by_turns
+from conformance.vectors.case import FileStep
+from conformance.vectors.conversation.exchange import Transcript
 
 _MOST_UNREAD: Final = 4  # cases in which an operation reads no file of a kind, until it counts as one that reads none
 _MOST_IN_A_ROW: Final = 16  # files that an operation does not read, until it counts as one that reads none
@@ -58,11 +59,12 @@ class ReferenceProbe:
         refuses = any(one.step in seen.succeeded and not isinstance(one.observed, ObservedResult) for one, _ in other)
         return EditEffect(tuple((one.step, text) for one, text in other), refuses)
 
-    def reads(self, kind: str, operator: str, empty: Example, base: Base) -> bool:
+    def reads(self, kind: str, call: CallAmongFiles, empty: Example) -> bool:
         """Whether a case reads a kind of file: the `empty` example changes an answer.
 
         False without a question if the operation read no such file in several cases.
         """
+        operator, base = call.step.operator, call.base
         unread = self._unread.setdefault((kind, operator), set())
         if len(unread) >= _MOST_UNREAD or self._in_a_row[operator] >= _MOST_IN_A_ROW:
             return False
@@ -88,22 +90,13 @@ _NUMBER: Final = re.compile(r"\.[0-9]+(?=[. ])")
 class FormatFiles:
     """The files of one format that exist before a call of a case."""
 
-    base: Base
-    steps: Sequence[AnyStep]
-    at: int
-    root: str
+    call: CallAmongFiles
     formed: ExampleFiles
 
     @property
-    def operator(self) -> str:
-        """The operator that the call asks."""
-        step = self.steps[self.at]
-        assert isinstance(step, CallStep)
-        return step.operator
-
-    def edited(self, *edits: Edit) -> Example:
-        """The case with these edits made before the call."""
-        return Example(tuple(self.steps[: self.at]), edits, tuple(self.steps[self.at :]), self.base[0].id)
+    def emptied(self) -> Example:
+        """The case with nothing left in the files."""
+        return self.call.edited(*emptying_edits(self.call.root, self.formed.paths))
 
 
 def lacking(contract: Contract, bases: Sequence[Base], reading: ReferenceProbe) -> Iterator[Example]:
@@ -117,36 +110,31 @@ def lacking(contract: Contract, bases: Sequence[Base], reading: ReferenceProbe) 
     for found in formed_files(contract, bases):
         form = found.formed.form.name
         fresh = {key: edit for key, edit in parts_of(found.formed) if (form, key) not in done}
-        empty = found.edited(*emptying_edits(found.root, found.formed.paths))
-        if fresh and reading.reads(form, found.operator, empty, found.base):
+        if fresh and reading.reads(form, found.call, found.emptied):
             done |= {(form, key) for key in fresh}
-            yield from (found.edited((damaged(found, edit),)) for edit in fresh.values())
+            yield from (found.call.edited((damaged(found, edit),)) for edit in fresh.values())
 
 
 def formed_files(contract: Contract, bases: Sequence[Base]) -> Iterator[FormatFiles]:
     """The files of declared formats, each before the first call of an operation that finds it; best cases first."""
     for base in ranked(contract, bases):
-        case, seen = base
-        steps = with_harness_reads(case.steps, contract.fuzz_decode)
         asked: set[tuple[str, str, str, str]] = set()
-        for k, step, root, files in places_asked(contract, steps, seen):
-            known = seen.formed.get(root, {})
+        for call in calls_among_files(contract, base):
+            known = base[1].formed.get(call.root, {})
             parts = {path for formed in known.values() if len(formed.form.files) > 1 for path in formed.paths}
             for (name, place), formed in known.items():
                 # A format of a single file may fit one file of a greater one by chance.
-                if place in parts or not all(path in files for path in formed.paths):
+                if place in parts or not all(path in call.files for path in formed.paths):
                     continue
-                mark = (step.operator, root, name, place)
-                if mark not in asked and not any(
-                    edits_file_in_use(contract, edit, steps[:k]) for edit in emptying_edits(root, formed.paths)
-                ):
+                mark = (call.step.operator, call.root, name, place)
+                if mark not in asked and call.fits(emptying_edits(call.root, formed.paths)):
                     asked.add(mark)
-                    yield FormatFiles(base, steps, k, root, formed)
+                    yield FormatFiles(call, formed)
 
 
 def damaged(found: FormatFiles, edit: str) -> FileStep:
     """The step that damages the files of a format in one way."""
-    return file_step("damage", found.root, path=found.formed.place, format=found.formed.form.name, edit=edit)
+    return file_step("damage", found.call.root, path=found.formed.place, format=found.formed.form.name, edit=edit)
 
 
 def parts_of(formed: ExampleFiles) -> Iterator[tuple[str, str]]:
@@ -212,19 +200,20 @@ def files_read_together(
     """
     if not any(reports_problems(codebook[name].contract) for name in codebook.forms if contract.owns(name)):
         return
-    cases = groupby(formed_files(contract, bases), key=lambda one: (one.base[0].id, one.at, one.root))
+    cases = groupby(formed_files(contract, bases), key=lambda one: one.call)
     shown = 0
     for _, group in islice(cases, _MOST_TRIED):
         found = list(group)
+        call = found[0].call
         noticed: dict[object, Edit] = {}
         for edit in islice(_edits(contract, found), _MOST_EDITS):
-            effect = reading.effect(found[0].edited(edit), found[0].base[1])
+            effect = reading.effect(call.edited(edit), call.base[1])
             if effect.answers and not effect.refuses:
                 noticed.setdefault(effect, edit)
         pairs = [*combinations(noticed.values(), 2)][:_MOST_PAIRS]
-        yield from (found[0].edited(*pair) for pair in pairs)
+        yield from (call.edited(*pair) for pair in pairs)
         if len(noticed) > 2:
-            yield found[0].edited(*noticed.values())
+            yield call.edited(*noticed.values())
         shown += bool(pairs)
         if shown == _MOST_CASES:
             return
@@ -238,10 +227,10 @@ def reports_problems(contract: Contract) -> bool:
 
 def _edits(contract: Contract, found: Sequence[FormatFiles]) -> Iterator[Edit]:
     """Edits that may be reported: an extra file beside each file, an extra key in each map; taken in turn."""
-    extra = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
-    beside = [[_neighbour_file(contract, one, path) for path in one.formed.paths] for one in found]
-    for edit in chain.from_iterable(_by_turns([*extra, *beside])):
-        if edit and not any(edits_file_in_use(contract, edit, one.steps[: one.at]) for one in found):
+    lines: list[list[Edit]] = [[(damaged(one, f"{at} extra"),) for at in maps_of(one.formed)] for one in found]
+    lines += [[_neighbour_file(contract, one, path) for path in one.formed.paths] for one in found]
+    for edit in by_turns(lines):
+        if edit and found[0].call.fits([edit]):
             yield edit
 
 
@@ -249,13 +238,7 @@ def _neighbour_file(contract: Contract, found: FormatFiles, path: str) -> Edit:
     """The edit that puts a file with another name beside one; empty if the operator could own that name."""
     taken = {**contract.bystanders.owned, **contract.bystanders.none}
     name = next((other for other in near_misses(path) if not is_matched(other, taken)), "")
-    return (file_step("put", found.root, path=name, text=""),) if name else ()
-
-
-def _by_turns(lists: Sequence[Sequence[Edit]]) -> Iterator[list[Edit]]:
-    """The first of each list, then the second of each."""
-    for k in range(max(map(len, lists), default=0)):
-        yield [one[k] for one in lists if k < len(one)]
+    return (file_step("put", found.call.root, path=name, text=""),) if name else ()
 
 
 _ID: Final = re.compile(r"[0-9a-f]{16,}|[0-9]+")
@@ -269,22 +252,16 @@ def lengthened(contract: Contract, bases: Sequence[Base], reading: ReferenceProb
     that reads such a file; its first and its last file are changed.
     """
     done: set[str] = set()
-    for base in ranked(contract, bases):
-        case, seen = base
-        steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        for k, step, root, files in places_asked(contract, steps, seen):
-            known = {path: data for path, data in seen.contents.get(root, {}).items() if files.get(path) == len(data)}
-            kinds = groupby(sorted(known, key=_kind), key=_kind)
-            for kind, paths in ((kind, [*some]) for kind, some in kinds if kind not in done):
-                gone = [
-                    edit for edit in emptying_edits(root, paths) if not edits_file_in_use(contract, edit, steps[:k])
-                ]
-                empty = Example(steps[:k], tuple(gone), steps[k:], case.id)
-                if gone and len(done) < _MOST_KINDS and reading.reads(kind, step.operator, empty, base):
-                    done.add(kind)
-                    for path in dict.fromkeys((gone[0][0].subject, gone[-1][0].subject)):
-                        for edit in _longer(root, path, known[path]):
-                            yield Example(steps[:k], (edit,), steps[k:], case.id)
+    for call in chain.from_iterable(calls_among_files(contract, base) for base in ranked(contract, bases)):
+        contents = call.base[1].contents.get(call.root, {})
+        known = {path: data for path, data in contents.items() if call.files.get(path) == len(data)}
+        kinds = groupby(sorted(known, key=_kind), key=_kind)
+        for kind, paths in ((kind, [*some]) for kind, some in kinds if kind not in done):
+            gone = [edit for edit in emptying_edits(call.root, paths) if call.fits([edit])]
+            if gone and len(done) < _MOST_KINDS and reading.reads(kind, call, call.edited(*gone)):
+                done.add(kind)
+                for path in dict.fromkeys((gone[0][0].subject, gone[-1][0].subject)):
+                    yield from (call.edited(edit) for edit in _longer(call.root, path, known[path]))
 
 
 def _kind(path: str) -> str:

@@ -15,26 +15,18 @@ from typing import Any, Final
 from conformance.backend.outcome import ObservedFailure, ObservedResult
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
-from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in, with_harness_reads
-from conformance.trial.check import (
-    Check,
-    Kind,
-    Result,
-    Verdict,
-    refused_step_failure,
-    tree_failure,
-    unjudged,
-)
+from conformance.trial.bystanders import is_matched, near_misses, one_of_each_group, roots_in
+from conformance.trial.check import Check, Kind, Result, Verdict, refused_step_failure, tree_failure, unjudged
 from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.conversation import conversation_steps
 from conformance.trial.fuzz.file_edits import drawn_edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import (
+    Base,
     Example,
     Snapshots,
-    edits_file_in_use,
+    calls_among_files,
     is_left_open,
     names,
-    places_asked,
     until_left_open,
 )
 from conformance.trial.fuzz.file_parts import ReferenceProbe, files_read_together, lacking, lengthened
@@ -46,7 +38,7 @@ from conformance.trial.fuzz.program import trace_lines
 from conformance.trial.fuzz.shrink import RecordedChoices, random_remade, smallest_example
 from conformance.trial.fuzz.task import FuzzTask
 from conformance.trial.generator import Generator, Native, generator_of
-from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, label
+from conformance.vectors.case import CallStep, Case, FileStep, QuestionCall, TreeStep, looks
 from conformance.vectors.conversation.exchange import AnyStep, Transcript, runs_alone
 
 EXAMPLES: Final = 60  # trees per operator: each is written, edited and read twice
@@ -110,7 +102,7 @@ def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
                 generated = partial(_generated, contract, codebook, generator)
                 remade = None if contract.machine is not None else partial(random_remade, generated, digest)
                 yield generated(random), remade
-            elif (example := _edited(contract, codebook, random, *random.choice(bases))) is not None:
+            elif (example := _edited(contract, codebook, random, random.choice(bases))) is not None:
                 yield example, None
 
     search.try_all(drawn())
@@ -128,14 +120,14 @@ def _may_hold_files(case: Case) -> bool:
     return bool(roots_in(case.steps)) and any(isinstance(step, CallStep) for step in case.steps[1:])
 
 
-def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, seen: Snapshots) -> Example | None:
+def _edited(contract: Contract, codebook: Codebook, random: Random, base: Base) -> Example | None:
     """A case with edits before one of its calls that finds files; None if no call fits or an edit is not allowed."""
-    steps = with_harness_reads(case.steps, contract.fuzz_decode)
-    places = [one for one in places_asked(contract, steps, seen) if not is_left_open(contract, steps[: one[0]])]
-    if not places:
+    calls = [call for call in calls_among_files(contract, base) if not is_left_open(contract, call.before)]
+    if not calls:
         return None
-    k, step, root, files = random.choice(places)
-    put = {one.subject for one in steps[:k] if isinstance(one, FileStep) and one.action == "put"}
+    call = random.choice(calls)
+    root, files, before, after = call.root, call.files, call.before, (call.step, *call.after)
+    put = {one.subject for one in before if isinstance(one, FileStep) and one.action == "put"}
     # If a backend may choose the bytes of a file, the same offset means something else in each backend's file.
     fixed = {
         path: size
@@ -145,21 +137,19 @@ def _edited(contract: Contract, codebook: Codebook, random: Random, case: Case, 
     edits = tuple(
         drawn_edit(random, root, files, fixed, codebook.formats) for _ in range(random.randint(1, _MOST_EDITS))
     )
-    if any(edits_file_in_use(contract, edit, steps[:k]) for edit in edits):
+    if not call.fits(edits):
         return None
-    before: tuple[AnyStep, ...] = steps[:k]
-    after: tuple[AnyStep, ...] = steps[k:]
     if contract.machine is None and not contract.fuzz_loose and random.random() < _MADE_BEFORE:
         # This finds a backend that answers from memory. Not with `fuzz_loose`: what such a call leaves may differ.
-        before = (*before, QuestionCall(_BEFORE, step.operator, step.inputs))
-    if random.random() < _RENAMED and (named := sorted(path for path in files if names(step.inputs, path))):
+        before = (*before, QuestionCall(_BEFORE, call.step.operator, call.step.inputs))
+    if random.random() < _RENAMED and (named := sorted(path for path in files if names(call.step.inputs, path))):
         path = random.choice(named)
         other = random.choice(list(near_misses(path)))
         edits = (*edits[1:], (file_step("rename", root, **{"from": path, "to": other}),))
         after = tuple(_renamed_in(one, path, other) for one in after)
     if file_is_exposed(edits, files.keys() - fixed.keys(), contract.fuzz_decode):
         return None
-    return Example(before, edits, after, case.id)
+    return Example(before, edits, after, base[0].id)
 
 
 def _renamed_in(step: AnyStep, path: str, other: str) -> AnyStep:
@@ -262,12 +252,10 @@ class FileSearch:
 
     def first_different_file(self, steps: Sequence[AnyStep], right: Transcript, said: Transcript) -> Result | None:
         """The failure for the first file that differs; files that the contract leaves open are not compared."""
-        for number, step in enumerate(steps, start=1):
-            if isinstance(step, TreeStep):
-                name = label(step, number)
-                trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
-                if (wrong := tree_failure(self.check, step, name, *trees, FOUND)) is not None:
-                    return wrong
+        for name, step in looks(steps):
+            trees = self.bound(right.trees.get(name, {})), self.bound(said.trees.get(name, {}))
+            if (wrong := tree_failure(self.check, step, name, *trees, FOUND)) is not None:
+                return wrong
         return None
 
     def bound(self, tree: Mapping[str, Any]) -> dict[str, Any]:

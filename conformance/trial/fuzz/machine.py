@@ -27,6 +27,7 @@ from conformance.trial.fuzz.operator import (
     SEEN_ONCE,
     SPEECHLESS,
     reference_lost,
+    unreached_sides,
     with_lost_call,
     wrong_walk,
 )
@@ -223,10 +224,7 @@ class MachineSearch:
         drawn = self.sides - self.aimed
         if drawn[""] < LEAST_SUCCEEDED * drawn[_FORESEEN]:
             yield f"only {drawn['']} of {drawn[_ASKED]} drawn calls succeed; at least {LEAST_SUCCEEDED:.0%} must"
-        for id_, counts in figures["guards"].items():
-            for side, count in counts.items():
-                if not count:
-                    yield f"no call was {side} by the guard {id_}"
+        yield from unreached_sides(figures["guards"])
 
 
 def contradicted(situation: StateTransition, codebook: Codebook) -> str:

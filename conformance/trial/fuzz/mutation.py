@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.codec.selfdescribing import plain_map
 from conformance.contract.types import (
     FIXED_BYTES,
     INTEGER_RANGES,
@@ -23,7 +24,7 @@ from conformance.contract.types import (
 from conformance.trial.fuzz.near_bytes import near_bytes
 from conformance.trial.fuzz.seed import Vocabulary
 from conformance.trial.generator import Native
-from conformance.vectors.place import ABSENT, Place, degenerates, empty_value, plain_map, put, texts
+from conformance.vectors.place import ABSENT, Place, degenerates, empty_value, put, texts
 
 _SEEN: Final = 0.25  # share of changes that take the value of an example at the same leaf
 _DEGENERATE: Final = 0.1

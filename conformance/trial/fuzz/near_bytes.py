@@ -14,11 +14,12 @@ from random import Random
 from typing import Any, Final
 
 from conformance.codec.cbor import Float, IllFormed, Incomplete, decode, encode_canonical
+from conformance.codec.selfdescribing import plain_map
 from conformance.contract.canonical import HEAD_SIZES, argument_at, encode_item, head, long_head
 from conformance.contract.types import Value
 from conformance.contract.yaml.source import ValuePath
 from conformance.trial.fuzz.seed import LONGEST
-from conformance.vectors.place import ABSENT, Place, at, degenerates, distinct_places, places, plain_map, put
+from conformance.vectors.place import ABSENT, Place, at, degenerates, distinct_places, places, put
 
 Change = Callable[[Any], Any]
 _LARGEST: Final = 1 << 17  # bytes that are read as an item

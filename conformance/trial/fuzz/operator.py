@@ -166,10 +166,13 @@ class FuzzCounts:
         succeeded, drawn = self.drawn[ACCEPTED], self.drawn.total()
         if succeeded < LEAST_SUCCEEDED * drawn or not drawn:
             yield f"only {succeeded} of {drawn} calls succeed; at least {LEAST_SUCCEEDED:.0%} must"
-        for id_, counts in self.record()["guards"].items():
-            for side, count in counts.items():
-                if not count:
-                    yield f"no call was {side} by the guard {id_}"
+        yield from unreached_sides(self.record()["guards"])
+
+
+def unreached_sides(guards: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """A sentence for each side of a guard on which no call lay."""
+    for id_, counts in guards.items():
+        yield from (f"no call was {side} by the guard {id_}" for side, count in counts.items() if not count)
 
 
 def fuzz_check(contract: Contract) -> Check:

@@ -10,6 +10,8 @@ from typing import Any, Final
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Type, is_integer
+from conformance.contract.yaml.steps import kebab
+from conformance.trial.fuzz.file_example import file_step_line
 from conformance.trial.fuzz.shrink import RecordedChoices, fixed_value, kept_or_absent, one_of, simpler, tuple_of
 from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, RestartStep
@@ -18,7 +20,7 @@ from conformance.vectors.conversation.exchange import AnyStep
 from conformance.vectors.conversation.state_tracking import UNKNOWN_HANDLE
 from conformance.vectors.leaf import is_damaged, is_reference
 from conformance.vectors.place import ABSENT
-from conformance.vectors.questions.machine_trace import kebab, own_roots
+from conformance.vectors.questions.machine_trace import own_roots
 
 NOT_GIVEN: Final = -1  # instead of the number of a turn: a handle that no operation returned
 
@@ -146,7 +148,7 @@ def trace_lines(steps: Sequence[AnyStep], codebook: Codebook, contract: Contract
 
 def _line(step: AnyStep, codebook: Codebook, contract: Contract) -> str:
     if isinstance(step, FileStep):
-        return f"- {{{step.action}: {json.dumps(dict(step.body), ensure_ascii=False)}}}"
+        return file_step_line(step)
     if isinstance(step, RestartStep):
         return "- {restart: true}"
     assert isinstance(step, QuestionCall)

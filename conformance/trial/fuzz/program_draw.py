@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from conformance.codec.codebook import Codebook
 from conformance.contract.cel.engine import Unjudgeable
@@ -21,7 +21,6 @@ from conformance.lint.call import calls_of
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of, program_of, turn_of
 from conformance.trial.fuzz.seed import Vocabulary, vocabulary_of
-from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.conversation.state_tracking import OUTSIDE, SUCCEEDS, UNSURE, CallEffect, MachineCall, Model
 
@@ -35,14 +34,6 @@ _COMPARED: Final = 8  # first handles, and inputs of an operation on each
 _TRIES: Final = 4  # draws until a turn succeeds that should
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """Inputs to start from: the native inputs without roots and handles, and the roots."""
-
-    native: Native
-    roots: Mapping[str, Any]
-
-
 @dataclass(slots=True)
 class Pool:
     """What programs of one machine are drawn from."""
@@ -51,8 +42,8 @@ class Pool:
     codebook: Codebook
     model: Model
     refusing: tuple[Program, ...] = ()  # the shortest program to each refusal in the cases
-    seeds: dict[str, tuple[Seed, ...]] = field(default_factory=dict)
-    good: dict[str, tuple[Seed, ...]] = field(default_factory=dict)  # that a fresh handle accepts; all, if none
+    seeds: dict[str, tuple[ProgramCall, ...]] = field(default_factory=dict)  # calls to start from, without a handle
+    good: dict[str, tuple[ProgramCall, ...]] = field(default_factory=dict)  # that a fresh handle accepts; all, if none
     answered: dict[str, frozenset[str]] = field(default_factory=dict)  # printed seeds of frozen calls that succeed
     inputs: dict[str, Struct] = field(default_factory=dict)  # without places; nothing for what takes only those
     words: dict[str, Vocabulary] = field(default_factory=dict)
@@ -103,18 +94,15 @@ def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Po
     pool = Pool(contract, codebook, model)
     steps = [step for case in quick for step in case.calls if step.operator in methods]
     answers = [(step, turn) for step in steps for turn in [turn_of(step, codebook, {})] if turn is not None]
-    asked = [turn for _, turn in answers]
-    lucky = [turn for step, turn in answers if not isinstance(step.expected, ExpectedFailure)]
+    asked = [replace(turn, handle=None) for _, turn in answers]
+    lucky = {repr(seed) for (step, _), seed in zip(answers, asked, strict=True) if not _fails(step)}
     for operator, moves in model.moves.items():
         forms, method = codebook[operator], method_of(codebook, operator)
         places = {*forms.roots, *([method.takes] if method.takes else ())}
-        seeds = {repr(seed): seed for move in moves for seed in [_seed(move, places)]}
-        turns = [turn for turn in asked if turn.operator == operator]
-        seeds |= {repr(seed): seed for turn in turns for seed in [Seed(turn.native, turn.roots)]}
+        own = [*(_seed(move, places) for move in moves), *(seed for seed in asked if seed.operator == operator)]
+        seeds = {repr(seed): seed for seed in own}
         pool.seeds[operator] = tuple(seeds[key] for key in sorted(seeds, key=lambda text: (len(text), text)))
-        pool.answered[operator] = frozenset(
-            repr(Seed(turn.native, turn.roots)) for turn in lucky if turn.operator == operator
-        )
+        pool.answered[operator] = frozenset(seeds.keys() & lucky)
         plain = without_places(forms.contract.inputs)
         if plain.fields:
             pool.inputs[operator] = plain
@@ -124,7 +112,8 @@ def pool_of(contract: Contract, cases: Sequence[Case], codebook: Codebook) -> Po
     pool.plain = _most_welcoming(pool)
     fresh = None if pool.plain is None else pool.plain[1]
     for operator, some in pool.seeds.items():
-        pool.good[operator] = tuple(seed for seed in some if _is_good(pool, operator, seed, fresh)) or some
+        fit = (seed for seed in some if pool.passes(seed, fresh) and within(pool, seed))
+        pool.good[operator] = tuple(fit) or some
     pool.refusing = tuple(_refusing(quick, codebook, methods))
     return pool
 
@@ -133,9 +122,8 @@ def _most_welcoming(pool: Pool) -> tuple[ProgramCall, State] | None:
     """The turn, of the first few that open a handle, whose handle lets the most inputs through."""
 
     def accepted(opened: tuple[ProgramCall, State]) -> int:
-        some = ((name, seed) for name in {*pool.taking} for seed in pool.seeds[name][:_COMPARED])
-        turns = (ProgramCall(name, seed.native, seed.roots, 0) for name, seed in some)
-        return sum(pool.reach(turn, opened[1]).side in (SUCCEEDS, UNSURE) for turn in turns)
+        some = (seed for name in {*pool.taking} for seed in pool.seeds[name][:_COMPARED])
+        return sum(pool.reach(seed, opened[1]).side in (SUCCEEDS, UNSURE) for seed in some)
 
     return max(islice(opening_turns(pool), _COMPARED), key=accepted, default=None)
 
@@ -143,7 +131,7 @@ def _most_welcoming(pool: Pool) -> tuple[ProgramCall, State] | None:
 def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str]) -> Iterator[Program]:
     """For every guard that refuses in a frozen trace, the shortest program from the traces that reaches it."""
     seen: set[tuple[str, str]] = set()
-    refused = (case for case in cases if any(_is_refused(step, methods) for step in case.calls))
+    refused = (case for case in cases if any(step.operator in methods and _fails(step) for step in case.calls))
     for case in sorted(refused, key=lambda one: (len(one.steps), one.id)):
         for call in calls_of(case, codebook):
             contract = codebook[call.operator].contract
@@ -155,13 +143,8 @@ def _refusing(cases: Sequence[Case], codebook: Codebook, methods: Sequence[str])
                 yield program_of(case, call.step, codebook, methods)
 
 
-def _is_refused(step: CallStep, methods: Sequence[str]) -> bool:
-    return step.operator in methods and isinstance(step.expected, ExpectedFailure)
-
-
-def _is_good(pool: Pool, operator: str, seed: Seed, fresh: State | None) -> bool:
-    turn = ProgramCall(operator, seed.native, seed.roots)
-    return pool.passes(turn, fresh) and within(pool, turn)
+def _fails(step: CallStep) -> bool:
+    return isinstance(step.expected, ExpectedFailure)
 
 
 def within(pool: Pool, turn: ProgramCall) -> bool:
@@ -171,17 +154,16 @@ def within(pool: Pool, turn: ProgramCall) -> bool:
     return all(limit.holds(activation) for limit in contract.fuzz_limits)
 
 
-def _seed(move: MachineCall, places: set[str]) -> Seed:
+def _seed(move: MachineCall, places: set[str]) -> ProgramCall:
     native = {name: value for name, value in move.native.items() if name not in places}
     roots = {name: value for name, value in move.wire.items() if name in places and isinstance(value, Mapping)}
-    return Seed(native, roots)
+    return ProgramCall(move.operator, native, roots)
 
 
 def opening_turns(pool: Pool) -> Iterator[tuple[ProgramCall, State]]:
     """The turns that open a handle with any files, each with the state that it leaves."""
     for operator in pool.opening:
-        for seed in pool.seeds[operator]:
-            turn = ProgramCall(operator, seed.native, seed.roots)
+        for turn in pool.seeds[operator]:
             reached = pool.reach(turn, None)
             if reached.side == SUCCEEDS and reached.after is not None and within(pool, turn):
                 yield turn, reached.after
@@ -218,7 +200,7 @@ def _program(random: Random, pool: Pool, opening: Sequence[str], taking: Sequenc
         wanted = random.random() < _LUCKY
         for attempt in range(_TRIES):
             seeds = pool.good if wanted else pool.seeds
-            turn = _drawn_turn(random, pool, operator, random.choice(seeds[operator]), handle)
+            turn = _drawn_turn(random, pool, replace(random.choice(seeds[operator]), handle=handle))
             reached = pool.reach(turn, live.get(NOT_GIVEN if handle is None else handle))
             content = not wanted or reached.side in (SUCCEEDS, UNSURE) or attempt + 1 == _TRIES
             if content and reached.side != OUTSIDE and within(pool, turn):
@@ -235,8 +217,7 @@ def reading(pool: Pool, live: Sequence[int]) -> Iterator[ProgramCall]:
     """What can be read on every handle that is still open: a wrong state shows at the end at the latest."""
     for handle in live:
         for operator in filter(pool.model.reads, pool.seeds):
-            seed = pool.good[operator][0]
-            yield ProgramCall(operator, seed.native, seed.roots, handle)
+            yield replace(pool.good[operator][0], handle=handle)
 
 
 def _follow(
@@ -259,12 +240,11 @@ def _drawn_handle(random: Random, live: Mapping[int, State], closed: Sequence[in
     return random.choice(list(closed if not live or (closed and kind == "closed") else live))
 
 
-def _drawn_turn(random: Random, pool: Pool, operator: str, seed: Seed, handle: int | None) -> ProgramCall:
-    native = seed.native
-    for _ in range(random.choice(_CHANGES) if operator in pool.inputs else 0):
-        other = mutated(native, random, pool.words[operator])
-        native = other if is_judged(pool, ProgramCall(operator, other, seed.roots, handle)) else native
-    return ProgramCall(operator, native, seed.roots, handle)
+def _drawn_turn(random: Random, pool: Pool, turn: ProgramCall) -> ProgramCall:
+    for _ in range(random.choice(_CHANGES) if turn.operator in pool.inputs else 0):
+        other = replace(turn, native=mutated(turn.native, random, pool.words[turn.operator]))
+        turn = other if is_judged(pool, other) else turn
+    return turn
 
 
 def move_of(turn: ProgramCall) -> MachineCall:

@@ -18,11 +18,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.codec.selfdescribing import plain_map
 from conformance.contract.canonical import encode_item
 from conformance.contract.types import FIXED_BYTES, Enum, ListOf, MapOf, Scalar, Struct, Tensor, Type, Value, is_place
 from conformance.trial.fuzz.near_bytes import item_in, resealed
 from conformance.trial.fuzz.seed import printed
-from conformance.vectors.place import ABSENT, plain_map
+from conformance.vectors.place import ABSENT
 
 _PRECISION: Final = 53  # bits of `Random.random`
 _LARGEST: Final = 300  # bytes of choices; the time of a shrink grows faster than their square: 800 took 30 s

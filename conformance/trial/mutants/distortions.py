@@ -15,7 +15,7 @@ from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.client import attempt
 from conformance.trial.committed_reports import read_report
-from conformance.trial.options import NoProgress, Progress
+from conformance.trial.options import NO_PROGRESS, Progress
 from conformance.vectors.case import CallStep, Case, ExpectedResult
 from conformance.vectors.compact import expanded
 from conformance.vectors.distortion import distortions
@@ -80,11 +80,10 @@ def wire_score(
     library: Library,
     cases: Iterable[Case],
     only: Sequence[str] = (),
-    reference: str = "",
-    progress: Progress | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> WireScore:
     """The score of a corpus, for the operators that `only` names, or for all if it names none."""
-    codebook, progress = codebook_of(library), progress or NoProgress()
+    codebook = codebook_of(library)
     survey = _Survey()
     some = [case for case in cases if case.profile != "golden" and case.accumulation is None]
     often = _common_places(some, codebook, only)
@@ -93,7 +92,7 @@ def wire_score(
         for _, k, step in _calls([case], codebook, only):
             _note(survey, codebook, case, k, step, often)
         progress.step()
-    _ask(survey, codebook, reference or codebook.suite.reference, progress)
+    _ask(survey, codebook, progress)
     reasons = {one: _reason(one, survey, codebook) for one in sorted(survey.known - survey.noticed)}
     return WireScore(frozenset(survey.noticed), reasons)
 
@@ -116,12 +115,11 @@ def _sides(step: CallStep, contract: Contract) -> Iterator[tuple[str, Struct, An
 
 def _common_places(cases: Sequence[Case], codebook: Codebook, only: Sequence[str]) -> frozenset[tuple[str, str, str]]:
     """The leaves inside self-describing values that are fields: the same key in several calls."""
-    counted: dict[tuple[str, str, str], int] = {}
+    counted: Counter[tuple[str, str, str]] = Counter()
     for _, _, step in _calls(cases, codebook, only):
         for side, type_, wire in _sides(step, codebook[step.operator].contract):
-            for place in {spot.place for spot in spots(type_, wire) if "~" in spot.place}:
-                key = (step.operator, side, place)
-                counted[key] = counted.get(key, 0) + 1
+            places = {spot.place for spot in spots(type_, wire) if "~" in spot.place}
+            counted.update((step.operator, side, place) for place in places)
     return frozenset(key for key, count in counted.items() if count >= _OFTEN)
 
 
@@ -155,7 +153,7 @@ def _note(
                     survey.noticed.add(one)
 
 
-def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress) -> None:
+def _ask(survey: _Survey, codebook: Codebook, progress: Progress) -> None:
     """Ask the reference the distorted questions, one affected call of each distortion after the other."""
     for turn in range(TRIES):
         asked: dict[str, Distortion] = {}
@@ -176,7 +174,7 @@ def _ask(survey: _Survey, codebook: Codebook, reference: str, progress: Progress
         progress.stage(f"distorted questions, turn {turn + 1} of {TRIES} at most", len(cases))
         for start in range(0, len(cases), _AT_ONCE):
             part = cases[start : start + _AT_ONCE]
-            tried = attempt(reference, part, codebook, TIMEOUT)
+            tried = attempt(codebook.suite.reference, part, codebook, TIMEOUT)
             survey.noticed |= {asked[id_] for id_ in tried.wrong}
             progress.step(len(part))
 
@@ -190,7 +188,7 @@ def _distorted(frozen: _Affected, one: Distortion, codebook: Codebook) -> Case |
     changes = {spot.place: spot.type for spot in spots(contract.inputs, wire)}
     change = distortions(changes[one.leaf])[one.name]
     changed = rewritten(contract.inputs, wire, one.leaf, change)
-    if refusal_of(contract, codebook[step.operator].inputs, changed) is None:
+    if refusal_of(codebook[step.operator], changed) is None:
         return None
     asked = replace(step, inputs=changed)
     pure = all(codebook[name].contract.purity == "pure" for name in frozen.case.operators)
@@ -215,7 +213,6 @@ def _reason(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
 
 def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
     """Whether the contract refuses, or does not judge, every notable value that the distortion would change."""
-    contract, form = codebook[one.operator].contract, codebook[one.operator].inputs
     wire, spot = survey.spots[one.operator, one.leaf]
     change = distortions(spot.type)[one.name]
     found: set[str] = set()
@@ -224,7 +221,7 @@ def _kept_out(one: Distortion, survey: _Survey, codebook: Codebook) -> str:
             whole = expanded(value)
             if change(whole) == whole:
                 continue
-            refused = refusal_of(contract, form, put(wire, spot.steps, whole))
+            refused = refusal_of(codebook[one.operator], put(wire, spot.steps, whole))
             if refused == "":
                 return OPEN
             found.add("it is outside the domain" if refused is None else f"the guard {refused} refuses it")

@@ -15,7 +15,7 @@ from conformance.trial.client import attempt
 from conformance.trial.committed_reports import read_report
 from conformance.trial.mutants.run import deciding_cases
 from conformance.trial.mutants.trivial import TRIVIAL
-from conformance.trial.options import NoProgress, Progress
+from conformance.trial.options import NO_PROGRESS, Progress
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
 
@@ -49,11 +49,10 @@ class Floor:
     scores: Mapping[str, Mapping[str, PassRate]]
 
 
-def measure_floor(library: Library, cases: Iterable[Case], progress: Progress | None = None) -> Floor:
+def measure_floor(library: Library, cases: Iterable[Case], progress: Progress = NO_PROGRESS) -> Floor:
     """Try every trivial backend on the quick cases."""
     deciding = deciding_cases(cases)
     codebook = codebook_of(library)
-    progress = progress or NoProgress()
     progress.stage("trivial backends", len(TRIVIAL))
     asked = Counter(case.operator for case in deciding)
     scores: dict[str, Mapping[str, PassRate]] = {}

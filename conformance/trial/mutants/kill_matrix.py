@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -12,7 +11,7 @@ from typing import Any, Final
 
 from conformance.contract.family import Mutant
 from conformance.contract.wording import counted
-from conformance.trial.committed_reports import read_report, record_in
+from conformance.trial.committed_reports import read_report
 from conformance.vectors.case import Case
 from conformance.vectors.jsontext import json_text
 
@@ -77,12 +76,6 @@ class KillMatrix:
     rows: Mapping[str, MutantRow]
     digests: Mapping[str, str] = field(default_factory=dict)  # of the cases, as they were asked
     reference_only: tuple[str, ...] = ()  # requirements that only tests of the suite's reference check
-
-    @property
-    def kills(self) -> Mapping[str, int]:
-        """How many mutants each case kills."""
-        counted = Counter(id_ for row in self.rows.values() for id_ in row.killed)
-        return {id_: counted[id_] for id_ in self.cases}
 
     @property
     def classes(self) -> tuple[tuple[str, ...], ...]:
@@ -229,11 +222,6 @@ def matrix_text(matrix: KillMatrix) -> str:
             "summary": matrix_summary(matrix),
         }
     )
-
-
-def matrix_from(text: str) -> KillMatrix:
-    """The matrix in a text; raises KeyError, TypeError or ValueError if there is none."""
-    return _matrix(record_in(text, FORMAT))
 
 
 def _matrix(record: Mapping[str, Any]) -> KillMatrix:

@@ -28,7 +28,7 @@ from conformance.trial.cases import CaseRunner
 from conformance.trial.client import Attempt, attempt, behaviour, conversation_of, driver_of
 from conformance.trial.mutants.checks import BrokenParts, MutantChecks
 from conformance.trial.mutants.kill_matrix import KillMatrix, MutantRow, Status
-from conformance.trial.options import DEFAULT_TIMEOUT, NoProgress, Progress
+from conformance.trial.options import DEFAULT_TIMEOUT, NO_PROGRESS, Progress
 from conformance.vectors.case import Case
 
 SOURCES: Final = 16  # hex digits that are kept of the digest of a mutant's source
@@ -129,7 +129,7 @@ def measure_matrix(
     cases: Iterable[Case],
     only: Sequence[str] = (),
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress = NO_PROGRESS,
     effort: MutantOptions | None = None,
     save: Callable[[KillMatrix], None] | None = None,
 ) -> KillMatrix:
@@ -140,16 +140,14 @@ def measure_matrix(
     """
     deciding = deciding_cases(cases)
     mutants = [mutant for id_, mutant in sorted(library.mutants.items()) if not only or id_ in only]
-    progress = progress or NoProgress()
     progress.stage("mutants", len(mutants))
     codebook = codebook_of(library)
     if effort is not None and effort.power is not None and "fuzz" in effort.kinds and len(mutants) > 1:
         effort.power.prepare()
     # Tracing every case takes as long as a few mutants, so it does not pay for few.
     traced = footprints(deciding, codebook) if len(mutants) > _FEW else None
-    trial = _MutantTrial(
-        deciding, digests_of(deciding), codebook, BrokenParts(codebook), effort or MutantOptions(), traced
-    )
+    digests = {case.id: case.digest[:DIGEST] for case in deciding}
+    trial = _MutantTrial(deciding, digests, codebook, BrokenParts(codebook), effort or MutantOptions(), traced)
     ids, unchecked = tuple(case.id for case in deciding), reference_only(library)
     rows: dict[str, MutantRow] = {}
     with workers(JOBS) as own:
@@ -170,11 +168,6 @@ def reference_only(library: Library) -> tuple[str, ...]:
 def deciding_cases(cases: Iterable[Case]) -> tuple[Case, ...]:
     """The cases that decide whether a mutant is killed, in id order."""
     return tuple(sorted((case for case in cases if case.profile == PROFILE), key=lambda case: case.id))
-
-
-def digests_of(cases: Iterable[Case]) -> dict[str, str]:
-    """The first digits of each case's digest."""
-    return {case.id: case.digest[:DIGEST] for case in cases}
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +263,10 @@ def solos(
     cases: Iterable[Case],
     matrix: KillMatrix | None,
     only: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> tuple[SoloResult, ...]:
     """Try every mutant but controls, or those named in `only`; the matrix only says where to look first."""
     mutants = [one for id_, one in sorted(library.mutants.items()) if (not only or id_ in only) and not one.control]
-    progress = progress or NoProgress()
     progress.stage("mutants, one operator at a time", len(mutants))
     judge = partial(_solo, cases=deciding_cases(cases), codebook=codebook_of(library), matrix=matrix)
     found = []

@@ -9,7 +9,6 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Ty
 from conformance.contract.yaml.source import ValuePath
 from conformance.vectors.case import HEAD_AND_TAIL, Expected, ExpectedFailure, ExpectedResult, TreeStep
 from conformance.vectors.compact import compact, compact_list, compact_tensor, is_marker
-from conformance.vectors.files.filecodec import Undecodable, decode_file
+from conformance.vectors.files.filecodec import Undecodable, codec_for, decode_file
 from conformance.vectors.files.temp_roots import LONGEST_FILE, Roots, StepRefused, place
 from conformance.vectors.leaf import contains_value
 
@@ -263,7 +262,7 @@ def _entry(file: str, path: str, decode: Mapping[str, str], roots: Roots) -> Any
         return _SPECIAL
     if status.st_size > LONGEST_FILE:
         return {"size": status.st_size}  # no case has so large a file, and reading one could take days
-    codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
+    codec = codec_for(path, decode)
     with open(file, "rb", buffering=0) as opened:
         if status.st_size > _LARGEST:
             return {"sha256": hashlib.file_digest(opened, "sha256").hexdigest(), "size": status.st_size}

@@ -13,7 +13,7 @@ from conformance.contract.cel.advice import BadExpression
 from conformance.contract.cel.expression import Expression
 from conformance.contract.cel.syntax import Relation, comparisons
 from conformance.contract.machine import Method, State, known
-from conformance.contract.model import Clause, Contract, Guard
+from conformance.contract.model import Clause, Contract
 from conformance.vectors.case import CallStep, QuestionCall, RestartStep
 from conformance.vectors.conversation.exchange import AnyStep, Exchange
 from conformance.vectors.draft import Draft, YamlPlace
@@ -192,17 +192,17 @@ class Model:
                 yield f"{guard}/{one.number}/{'inside' if apart == true else 'outside'}"
 
 
-def comparisons_of(guard: Guard) -> tuple[Relation, ...]:
-    """The comparisons that a guard makes outside macros."""
+def comparisons_of(expression: Expression) -> tuple[Relation, ...]:
+    """The comparisons that an expression makes outside macros."""
     try:
-        return comparisons(guard.expression.text)
+        return comparisons(expression.text)
     except ValueError:  # this reader does not know every construct that the engine accepts
         return ()
 
 
 def _boundaries(contract: Contract) -> Iterator[_Boundary]:
     for guard in contract.requires:
-        for number, one in enumerate(comparisons_of(guard)):
+        for number, one in enumerate(comparisons_of(guard.expression)):
             if one.sign not in NEIGHBOURS:
                 continue
             try:

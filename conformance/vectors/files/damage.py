@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -39,49 +40,35 @@ def value_of(word: Any, files: FormedFiles, element: Any = None) -> Any:
         for step in steps[1:]:
             element = member(element, step)
         return element
-    if isinstance(word, list):
-        return [value_of(one, files, element) for one in word]
-    if isinstance(word, dict):
-        operation = next(one for one in OPERATIONS if one in word)
-        return OPERATIONS[operation](word, files, element)
+    value = partial(value_of, files=files, element=element)
+    match word:
+        case list():
+            return [value(one) for one in word]
+        case {"hash": item}:  # of the canonical CBOR of an item
+            return _sha256(value(item))
+        case {"digest": path}:  # of the file at a path
+            return hashlib.sha256(files.content(value(path))).digest()
+        case {"file": name}:  # the digest of a file of the format
+            if name not in files.items:
+                raise LookupError(name)
+            return hashlib.sha256(files.content(files.paths[name].removeprefix(f"{files.path}/"))).digest()
+        case {"size": path}:  # of the file at a path, in bytes
+            return len(files.content(value(path)))
+        case {"without": item, "key": key}:  # a map without one key
+            return {name: one for name, one in dict(value(item)).items() if name != key}
+        case {"each": items, "is": item}:  # one item for every element of a list
+            below = word.get("below", "")
+            wanted = [one for one in value(items) if not below or str(member(one, "path")).startswith(below)]
+            return [value_of(item, files, one) for one in wanted]
+        case {"merkle": items}:
+            return _merkle(value(items), word)
+        case {"signed": item}:  # Ed25519 over the canonical CBOR of an item, by the format's test key
+            return _signed(encode_canonical(value(item)), files.form.key)
     return word
 
 
-def _hash(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
-    return _sha256(value_of(word["hash"], files, element))
-
-
-def _digest(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
-    return hashlib.sha256(files.content(value_of(word["digest"], files, element))).digest()
-
-
-def _file(word: Mapping[str, Any], files: FormedFiles, _: Any) -> bytes:
-    if word["file"] not in files.items:
-        raise LookupError(word["file"])
-    path = files.paths[word["file"]]
-    return hashlib.sha256(files.content(path.removeprefix(f"{files.path}/"))).digest()
-
-
-def _size(word: Mapping[str, Any], files: FormedFiles, element: Any) -> int:
-    return len(files.content(value_of(word["size"], files, element)))
-
-
-def _without(word: Mapping[str, Any], files: FormedFiles, element: Any) -> dict[str, Any]:
-    whole = dict(value_of(word["without"], files, element))
-    whole.pop(word["key"], None)
-    return whole
-
-
-def _for_each(word: Mapping[str, Any], files: FormedFiles, element: Any) -> list[Any]:
-    below = word.get("below", "")
-    every = value_of(word["each"], files, element)
-    wanted = [one for one in every if not below or str(member(one, "path")).startswith(below)]
-    return [value_of(word["is"], files, one) for one in wanted]
-
-
-def _merkle(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
+def _merkle(level: list[Any], word: Mapping[str, Any]) -> bytes:
     """The root of a binary hash tree; the last node of an odd level counts twice."""
-    level = value_of(word["merkle"], files, element)
     if not level:
         return _sha256([word["empty"], []])
     while len(level) > 1:
@@ -91,28 +78,15 @@ def _merkle(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
     return root
 
 
-def _signed(word: Mapping[str, Any], files: FormedFiles, element: Any) -> bytes:
+def _signed(payload: bytes, key: bytes) -> bytes:
     # Imported where it is needed: it costs every run 40 ms, and few suites sign.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    payload = encode_canonical(value_of(word["signed"], files, element))
-    return Ed25519PrivateKey.from_private_bytes(files.form.key).sign(payload)
+    return Ed25519PrivateKey.from_private_bytes(key).sign(payload)
 
 
 def _sha256(item: Any) -> bytes:
     return hashlib.sha256(encode_canonical(item)).digest()
-
-
-OPERATIONS: Final[Mapping[str, Callable[[Mapping[str, Any], FormedFiles, Any], Any]]] = {
-    "hash": _hash,  # SHA-256 of the canonical CBOR of an item
-    "digest": _digest,  # SHA-256 of the file at a path
-    "file": _file,  # SHA-256 of a file of the format
-    "size": _size,  # of the file at a path, in bytes
-    "without": _without,  # a map without one key
-    "each": _for_each,  # one item for every element of a list
-    "merkle": _merkle,
-    "signed": _signed,  # Ed25519 over the canonical CBOR of an item, by the format's test key
-}
 
 
 # Values that a field may not have: each replaces the field, or is added where the file has no such field.

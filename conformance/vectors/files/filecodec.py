@@ -12,6 +12,7 @@ import json
 import pickle
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final
 
@@ -49,6 +50,11 @@ def encode_file(codec: str, value: Any) -> bytes:
 def _encoded_once(codec: str, text: str) -> bytes:
     """The bytes of a file, by the JSON text of its value: a run writes most databases and archives several times."""
     return _ENCODERS[codec](expanded(json.loads(text)))
+
+
+def codec_for(path: str, decode: Mapping[str, str]) -> str | None:
+    """The codec of the first pattern that fits a path; None if no pattern does."""
+    return next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
 
 
 def decode_file(codec: str, data: bytes) -> Any:

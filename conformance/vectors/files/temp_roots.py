@@ -148,11 +148,6 @@ class Roots:
             return []
 
     @staticmethod
-    def nested_name(around: str, name: str) -> str:
-        """The name of a root that is inside another one."""
-        return f"{around}/{name}"
-
-    @staticmethod
     def placeholder(name: str) -> str:
         """The placeholder for the path of a root in texts."""
         return f"{{root:{name}}}"

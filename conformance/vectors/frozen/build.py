@@ -15,7 +15,7 @@ from conformance.vectors.frozen.corpus import CONTRACT, PIN, Corpus, CorruptedCo
 from conformance.vectors.frozen.derivation import keeps_pins
 from conformance.vectors.frozen.freeze import FreezeProgress, Frozen, freeze, no_progress, second_derivations
 from conformance.vectors.frozen.governance import governance
-from conformance.vectors.frozen.lock import LOCK_FILE, Lock, contract_digests, lock_of, lock_text, read_lock
+from conformance.vectors.frozen.lock import LOCK_FILE, contract_digests, lock_of, lock_text, read_lock
 from conformance.vectors.frozen.vector_file import case_record, corpus_texts, index_of, vector_file
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.questions.expand import expand_all
@@ -31,7 +31,6 @@ class BuiltCorpus:
     texts: Mapping[str, str]
     problems: tuple[Problem, ...]
     reused: tuple[str, ...]  # cases copied from the frozen corpus, not derived again
-    lock: Lock
 
 
 def regenerate(
@@ -55,25 +54,20 @@ def regenerate(
     every = [question for some in questions.values() for question in some]
     old = {} if golden and only is None else _frozen(library)
     unchanged = _unchanged(library) if only is not None else frozenset()
-    reused = {
-        question.id: old[question.id]
-        for question in every
-        if question.id in old
-        and (
-            _may_stay(question, golden, only)
-            or (only is not None and question.operator not in only and _is_confirmed(*old[question.id], codebook))
-        )
-        and asks_the_same(question, old[question.id][0])
-        and keeps_pins(question, old[question.id][0], codebook)
-        and (only is None or question.operators <= unchanged or agrees(old[question.id][0]))
-    }
+
+    def is_kept(question: Question) -> bool:
+        if question.id not in old or (only is not None and question.operator in only):
+            return False
+        case, by = old[question.id]
+        trusted = question.profile == "golden" and not golden
+        if not (trusted or (only is not None and _is_confirmed(case, by, codebook))):
+            return False
+        same = asks_the_same(question, case) and keeps_pins(question, case, codebook)
+        return same and (only is None or question.operators <= unchanged or agrees(case))
+
+    reused = {question.id: old[question.id] for question in every if is_kept(question)}
     frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress, reference)
     return _built(library, codebook, questions, frozen, reused)
-
-
-def _may_stay(question: Question, golden: bool, only: frozenset[str] | None) -> bool:
-    """Whether a question is not derived again if a frozen case answers the same question."""
-    return question.profile == "golden" and not golden and (only is None or question.operator not in only)
 
 
 def _is_confirmed(case: Case, by: Sequence[str], codebook: Codebook) -> bool:
@@ -118,7 +112,8 @@ def _built(
     fresh = {id_: (case, frozen.confirmed_by[id_]) for id_, case in frozen.cases.items()}
     known = {**fresh, **reused}
     cases: dict[str, tuple[Case, ...]] = {
-        operator: tuple(_reworded(question, known[question.id][0]) for question in some if question.id in known)
+        # The question's current prose, which the digest does not cover.
+        operator: tuple(replace(known[one.id][0], **one.said) for one in some if one.id in known)
         for operator, some in sorted(questions.items())
         if codebook[operator].contract.method is None  # the vectors of a machine are in one file
     }
@@ -127,22 +122,10 @@ def _built(
     index = index_of(cases, files, {id_: confirmed for id_, (_, confirmed) in known.items()})
     corpus = Corpus(cases, index)
     suite = library.suite
-    lock = lock_of(library, corpus, read_lock(suite).released)
     versions = {operator: contract.version for operator, contract in contracts.items()}
     texts = {suite.path_text(suite.vectors / name): text for name, text in corpus_texts(cases, index, versions).items()}
-    texts[suite.path_text(suite.spec / LOCK_FILE)] = lock_text(lock)
-    return BuiltCorpus(corpus, texts, frozen.problems, tuple(reused), lock)
-
-
-def _reworded(question: Question, case: Case) -> Case:
-    """The case with the question's current prose, which the digest does not cover."""
-    return replace(
-        case,
-        why=question.why,
-        requirements=question.requirements,
-        rulings=question.rulings,
-        profile=question.profile,
-    )
+    texts[suite.path_text(suite.spec / LOCK_FILE)] = lock_text(lock_of(library, corpus, read_lock(suite).released))
+    return BuiltCorpus(corpus, texts, frozen.problems, tuple(reused))
 
 
 def stale_files(library: Library, built: BuiltCorpus) -> Iterator[Path]:

@@ -120,7 +120,7 @@ class _CaseFiles:
         self.digests[operator] = digest_of_texts([hashlib.sha256(self._files[operator]).hexdigest(), *said])
         known = self._cache.get("cases", self.digests[operator])
         if known is MISSING:
-            self._cases[operator] = self._read(operator, case_digest)
+            self._cases[operator] = self._read(operator, verified=False)
             known = [[case.id, case.profile] for case in self._cases[operator]]
             self._cache.put("cases", self.digests[operator], known)
         return tuple((id_, profile) for id_, profile in known)
@@ -128,18 +128,16 @@ class _CaseFiles:
     def cases(self, operator: str) -> tuple[Case, ...]:
         """The cases of an operator whose outline is known."""
         found = self._cases.pop(operator, None)
-        return self._read(operator, lambda case: case.digest) if found is None else found
+        return self._read(operator) if found is None else found
 
     def part(self, operator: str, ids: Collection[str]) -> tuple[Case, ...]:
         """Some cases of an operator whose outline is known."""
         if operator in self._cases:
             return tuple(case for case in self._cases[operator] if case.id in ids)
-        return self._read(operator, lambda case: case.digest, frozenset(ids))
+        return self._read(operator, frozenset(ids))
 
-    def _read(
-        self, operator: str, digested: Callable[[Case], str], ids: Collection[str] | None = None
-    ) -> tuple[Case, ...]:
-        """The cases in a file; with `ids` only those, from a file that was verified as a whole before."""
+    def _read(self, operator: str, ids: Collection[str] | None = None, verified: bool = True) -> tuple[Case, ...]:
+        """The cases in a file, whose digests are computed unless they are `verified`; with `ids` only those."""
         entry = self._index.operators[operator]
         shown = self._suite.path_text(self._suite.vectors / entry.file)
         record = _parsed(self._files[operator], shown)
@@ -155,7 +153,7 @@ class _CaseFiles:
                 if "steps" in body:
                     body["steps"] = models.read(body["id"], body["steps"])
                 case = case_of(body)
-                digest = digested(case)
+                digest = case.digest if verified else case_digest(case)
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 raise _corrupted(shown, f"case {where} is incomplete ({error!r:.100})") from None
             if case.id in cases or case.operator != operator:

@@ -28,6 +28,7 @@ from conformance.vectors.case import (
     Step,
     TreeStep,
     label,
+    looks,
 )
 from conformance.vectors.compact import compact, compact_list
 from conformance.vectors.conversation.accumulate import AccumulatedRun, accumulate, window_of
@@ -196,9 +197,8 @@ def complaints(
 
 def tree_complaints(question: Question, transcript: Transcript) -> Iterator[Problem]:
     """Every file left by the reference that differs from the contract's pins."""
-    for number, step in enumerate(question.steps, start=1):
-        name = label(step, number) if isinstance(step, TreeStep) else ""
-        if not isinstance(step, TreeStep) or step.expected is None or name not in transcript.trees:
+    for name, step in looks(question.steps):
+        if step.expected is None or name not in transcript.trees:
             continue
         if (apart := tree_difference(step, step.expected, transcript.trees[name])) is not None:
             shown = f"{apart.expected!r:.200}, the reference leaves {apart.actual!r:.200}"
@@ -354,17 +354,4 @@ def frozen_case(question: Question, answers: Answers | None, run: AccumulatedRun
     if accumulation is not None and run is not None:
         accumulation = replace(accumulation, checkpoints=run.checkpoints)
     steps = () if answers is None else tuple(_frozen_steps(question, answers))
-    return sealed(
-        Case(
-            id=question.id,
-            operator=question.operator,
-            group=question.group,
-            why=question.why,
-            requirements=question.requirements,
-            rulings=question.rulings,
-            profile=question.profile,
-            steps=steps,
-            accumulation=accumulation,
-            pinned=pinned,
-        )
-    )
+    return sealed(Case(**question.said, steps=steps, accumulation=accumulation, pinned=pinned))

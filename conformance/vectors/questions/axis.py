@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final
 
-from conformance.codec.form import Form
+from conformance.codec.codebook import OperatorForms
 from conformance.contract.cel.syntax import BYTES, SizeLimit, size_limits
-from conformance.contract.model import Contract, first_false
+from conformance.contract.model import first_false
 from conformance.contract.suggest import nearest
 from conformance.contract.types import ListOf, MapOf, Scalar, Value, places_of
 from conformance.vectors.case import HarnessStep, Question, QuestionCall, slug
@@ -111,10 +111,10 @@ def _numbered(spot: LeafOccurrence) -> str:
 
 def _variants(expansion: Expansion, asked: QuestionCall, spot: LeafOccurrence) -> tuple[Variant, ...]:
     """The variants of a leaf that no guard refuses, then some of the refused ones."""
-    contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
+    forms = expansion.codebook[asked.operator]
     found: dict[str, list[Variant]] = {"": []}  # by the guard that refuses them
     for name, inputs in _inputs(expansion, asked, spot):
-        guard = refusal_of(contract, form, inputs)
+        guard = refusal_of(forms, inputs)
         # If a helper's call is refused, the operator of the group is never asked.
         if guard == "" or (guard is not None and asked.operator == expansion.contract.operator):
             found.setdefault(guard, []).append((slug(name), inputs))
@@ -143,27 +143,28 @@ def _inputs(expansion: Expansion, asked: QuestionCall, spot: LeafOccurrence) -> 
 
 def _with_unknown(expansion: Expansion, asked: QuestionCall, path: str) -> Mapping[str, Any]:
     """The inputs where the map at a path also has a member for every odd value of every kind that no guard refuses."""
-    contract, form = expansion.codebook[asked.operator].contract, expansion.codebook[asked.operator].inputs
+    forms = expansion.codebook[asked.operator]
     steps = (*path.split("."), "map")
     whole, pairs = asked.inputs, _part(asked.inputs, steps)
     for pair in odd_members():
         more = put(whole, steps, [*pairs, pair])
-        if refusal_of(contract, form, more) == "":
+        if refusal_of(forms, more) == "":
             whole, pairs = more, [*pairs, pair]
     return whole
 
 
-def refusal_of(contract: Contract, form: Form, wire: Mapping[str, Any]) -> str | None:
+def refusal_of(forms: OperatorForms, wire: Mapping[str, Any]) -> str | None:
     """The guard that refuses inputs in wire form, "" if none does; None if no backend is asked such inputs.
 
     A method's guards depend on a state that is not known here, and an earlier step's answer is not known either:
     such inputs count as accepted. So do large ones, on which the expression engine would take seconds.
     """
+    contract = forms.contract
     places = places_of(contract.inputs)
     if _is_large(wire) or any(is_placeholder(part) and name not in places for name, part in wire.items()):
         return ""
     inputs = {name: "x" if name in places else part for name, part in wire.items()}
-    call = contract.environment.bind(form.to_native(expanded(inputs)))
+    call = contract.environment.bind(forms.inputs.to_native(expanded(inputs)))
     stateless = contract.method is None or not contract.method.takes
     if stateless and (guard := first_false(contract.requires, lambda one: one.holds(call))) is not None:
         return guard.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -32,10 +32,7 @@ def expand(contract: Contract, codebook: Codebook) -> tuple[Question, ...]:
     for group in contract.groups:
         expansion = Expansion(contract, group, codebook)
         found = list(_questions(expansion))
-        for question in found:
-            if (problem := _twice(question, seen)) is not None:
-                problems.append(problem)
-        problems += expansion.problems
+        problems += [*_twice(found, seen), *expansion.problems]
         if not found and not expansion.problems:
             problems.append(_no_case(group))
         questions += found
@@ -70,7 +67,7 @@ def expand_words(contract: Contract, codebook: Codebook) -> None:
         except Unusable as error:
             found = []
             problems.append(error.problem)
-        twice = [problem for one in found if (problem := _twice(one, seen)) is not None]
+        twice = list(_twice(found, seen))
         noted = [*expansion.problems, *(list(_values_twice(expansion)) or twice)]
         if not noted and (not found or {"leaves", "except"} & group.body.keys()):
             noted = list(_first_case_missing(Expansion(whole, whole_group, codebook)))
@@ -115,13 +112,12 @@ def _with_short_recipes(value: Any) -> Any:
 _ENOUGH: Final = 8
 
 
-def _twice(question: Question, seen: dict[str, Question]) -> Problem | None:
-    """The problem that a question has the id of an earlier one; `seen` are those so far."""
-    earlier = seen.setdefault(question.id, question)
-    if earlier is question:
-        return None
-    hint = f"the other is at {earlier.position}; give the value or the case another name"
-    return Problem(question.position, "C011", f"two cases have the id {question.id}", hint)
+def _twice(questions: Iterable[Question], seen: dict[str, Question]) -> Iterator[Problem]:
+    """A problem for each question that has the id of an earlier one; `seen` are those so far."""
+    for question in questions:
+        if (earlier := seen.setdefault(question.id, question)) is not question:
+            hint = f"the other is at {earlier.position}; give the value or the case another name"
+            yield Problem(question.position, "C011", f"two cases have the id {question.id}", hint)
 
 
 def expand_all(codebook: Codebook) -> dict[str, tuple[Question, ...]]:

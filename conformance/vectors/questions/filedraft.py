@@ -13,7 +13,7 @@ from conformance.vectors.case import FileStep, QuestionCall, TreeStep
 from conformance.vectors.conversation.exchange import ANSWERED
 from conformance.vectors.draft import ROOT_NAME, YamlPlace, inside, to_wire
 from conformance.vectors.files.file_steps import ACTIONS, codec_of
-from conformance.vectors.files.filecodec import Unencodable, encode_file
+from conformance.vectors.files.filecodec import Unencodable, codec_for, encode_file
 from conformance.vectors.files.temp_roots import fault_of
 from conformance.vectors.questions.group import Expansion
 
@@ -63,7 +63,7 @@ class FileDraft:
         """The entries of a pinned tree, in wire form; a decoded content may be written as in a `put`."""
         entries = {}
         for path, entry in tree.items():
-            codec = next((codec for pattern, codec in decode.items() if fnmatchcase(path, pattern)), None)
+            codec = codec_for(path, decode)
             if codec in _AS_PUT and isinstance(entry, Mapping) and entry.keys() == {"decoded"}:
                 try:
                     entry = {"decoded": _content(codec, entry["decoded"])}

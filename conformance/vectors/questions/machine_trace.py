@@ -12,6 +12,7 @@ from typing import Any, Final
 from conformance.contract.machine import State
 from conformance.contract.model import Contract
 from conformance.contract.suggest import nearest
+from conformance.contract.yaml.steps import kebab
 from conformance.vectors.case import HarnessStep, Question, QuestionCall, RestartStep
 from conformance.vectors.conversation.state_tracking import (
     OUTSIDE,
@@ -28,7 +29,6 @@ from conformance.vectors.questions.filedraft import FileDraft, roots_of
 from conformance.vectors.questions.group import Expansion
 
 _OWN: Final = re.compile(r"-[0-9]+\Z")  # the end of the root names of a second or third handle
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(slots=True)
@@ -77,11 +77,6 @@ def own_roots(contract: Contract, wire: Mapping[str, Any], number: int) -> dict[
         return dict(wire)
     own = {name: value for name, value in wire.items() if is_root(value)}
     return {**wire, **{name: {"root": f"{value['root']}-{number}"} for name, value in own.items()}}
-
-
-def kebab(name: str) -> str:
-    """`NextChunk` as `next-chunk`."""
-    return _HUMP.sub("-", name).lower()
 
 
 DEPTH: Final = 6  # successful calls from the opening call to a state

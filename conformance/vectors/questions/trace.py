@@ -232,7 +232,7 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
     if generator == "random" and not body.get("seed"):
         raise place.problem("C013", "the generator random lacks a seed", "add seed: any text")
     _hashable(expansion, body["output"], place / "output")
-    parameters = _parameters(expansion, draft, body, place / wanted)
+    parameters = _parameters(expansion, body, place / wanted)
     for path in parameters:
         # Every path needs a value, so that the inputs of the first call are complete.
         if generator != "chain":
@@ -261,7 +261,7 @@ def _accumulation(expansion: Expansion, combination: Combination) -> Question | 
     )
 
 
-def _parameters(expansion: Expansion, draft: Draft, body: Mapping[str, Any], place: YamlPlace) -> dict[str, Any]:
+def _parameters(expansion: Expansion, body: Mapping[str, Any], place: YamlPlace) -> dict[str, Any]:
     generator = body["generator"]
     if generator == "chain":
         return {path: _fed(expansion, path, output, place / path) for path, output in body["feed"].items()}

@@ -19,10 +19,9 @@ from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step, reshapes
 from conformance.trial.fuzz.file_example import (
     Base,
     Example,
-    edits_file_in_use,
+    calls_among_files,
     evenly_chosen,
     is_left_open,
-    places_asked,
 )
 from conformance.trial.fuzz.listings.growth import grown, near_long
 from conformance.trial.fuzz.listings.inputs import changed_leaves, leaf_origins
@@ -32,7 +31,7 @@ from conformance.trial.generator import Native
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, TreeStep
 from conformance.vectors.compact import holds_recipe
 from conformance.vectors.conversation.exchange import AnyStep, runs_alone
-from conformance.vectors.leaf import contains_value, is_placeholder, is_root, spots
+from conformance.vectors.leaf import contains_value, is_placeholder, named_roots, spots
 
 _MOST_KINDS: Final = 3  # trees of different names that lose files while temporary ones are planted
 
@@ -44,20 +43,17 @@ def _with_leftovers(contract: Contract, codebook: Codebook, bases: Sequence[Base
     This finds operators that remove such files in one branch of their code and not in another.
     """
     kinds: set[tuple[str, ...]] = set()
-    for case, seen in bases:
-        steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        for k, step, root, files in places_asked(contract, steps, seen):
-            if not (planted := leftovers(contract, root, files, steps)):
-                continue
-            yield Example(steps[:k], planted, steps[k:], case.id)
-            kind = (step.operator, *sorted(files))
-            unfit = isinstance(step.expected, ExpectedFailure) or is_left_open(contract, steps[:k]) or is_large(case)
-            if kind not in kinds and len(kinds) < _MOST_KINDS and not unfit:
-                kinds.add(kind)
-                for lost in losses(root, files):
-                    if any(edits_file_in_use(contract, edit, steps[:k]) for edit in lost):
-                        continue
-                    yield Example(steps[:k], (*lost, *planted), steps[k:], case.id)
+    for call in chain.from_iterable(calls_among_files(contract, base) for base in bases):
+        if not (planted := leftovers(contract, call.root, call.files, (*call.before, *call.after))):
+            continue
+        yield call.edited(*planted)
+        kind = (call.step.operator, *sorted(call.files))
+        failed = isinstance(call.step.expected, ExpectedFailure)
+        unfit = failed or is_left_open(contract, call.before) or is_large(call.base[0])
+        if kind not in kinds and len(kinds) < _MOST_KINDS and not unfit:
+            kinds.add(kind)
+            some = (lost for lost in losses(call.root, call.files) if call.fits(lost))
+            yield from (call.edited(*lost, *planted) for lost in some)
 
 
 _TEMPORARY: Final = re.compile(r"\.?[^/]+\.tmp")
@@ -129,7 +125,7 @@ def files_of_other_calls(
         step = case.steps[k]
         assert isinstance(step, CallStep)
         at = steps.index(step)
-        (root,) = {value["root"] for value in step.inputs.values() if is_root(value)}
+        (root,) = named_roots(step.inputs)
         if planted := planted_in(contract.bystanders.owned, layout, root, steps[:at]):
             yield Example(steps[:at], planted, steps[at:], case.id)
 
@@ -154,8 +150,7 @@ def calls_of_each_input(contract: Contract, codebook: Codebook, cases: Iterable[
         for k in islice(own, 1) if case.profile == "quick" else ():
             step = case.steps[k]
             assert isinstance(step, CallStep)
-            one_root = len({value["root"] for value in step.inputs.values() if is_root(value)}) == 1
-            if one_root and not isinstance(step.expected, ExpectedFailure):
+            if len(named_roots(step.inputs)) == 1 and not isinstance(step.expected, ExpectedFailure):
                 places = {spot.place for spot in spots(codebook[step.operator].contract.inputs, step.inputs)}
                 for place in sorted(places):
                     found.setdefault((step.operator, place), (case, k))
@@ -191,13 +186,12 @@ _MOST_RESHAPED: Final = 4  # cases whose arrays get other axes
 def _reshaped(contract: Contract, codebook: Codebook, bases: Sequence[Base]) -> Iterator[Example]:
     """Some cases with an array in a file that keeps its size and has other axes or another type."""
     found: list[tuple[int, list[Example]]] = []
-    for case, seen in bases:
-        steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        for k, _, root, files in places_asked(contract, steps, seen)[:1]:
-            reshaped = reshapes(root, files, codebook.formats)
-            if edits := [edit for edit in reshaped if not edits_file_in_use(contract, edit, steps[:k])]:
-                examples = [Example(steps[:k], (edit,), steps[k:], case.id) for edit in edits]
-                found.append((max(files[edit[0].subject] for edit in edits), examples))
+    for base in bases:
+        for call in calls_among_files(contract, base)[:1]:
+            reshaped = reshapes(call.root, call.files, codebook.formats)
+            if edits := [edit for edit in reshaped if call.fits([edit])]:
+                largest = max(call.files[edit[0].subject] for edit in edits)
+                found.append((largest, [call.edited(edit) for edit in edits]))
     # What was cut off has nothing to edit: the largest come first.
     for _, examples in sorted(found, key=lambda one: -one[0])[:_MOST_RESHAPED]:
         yield from examples

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Any, Final
 
 from conformance.contract.types import INTEGER_RANGES, ListOf, Scalar
 from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces
 from conformance.trial.generator import Native
+from conformance.trial.turns import by_turns
 from conformance.vectors.place import Place, put
 
 _STEPS: Final = (0, 1, -1)
@@ -33,7 +33,7 @@ def at_numbers(inside: InputPlaces, natives: Iterable[Native], numbers: Sequence
         for place in inside.first(native):
             if place.is_there and place.key not in found:
                 found[place.key] = _at_each(native, place, numbers)
-    yield from (native for native in chain.from_iterable(zip_longest(*found.values())) if native is not None)
+    yield from by_turns(found.values())
 
 
 def _at_each(native: Native, place: Place, numbers: Sequence[int]) -> Iterator[Native]:

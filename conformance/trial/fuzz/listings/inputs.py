@@ -22,6 +22,7 @@ from conformance.contract.yaml.source import ValuePath
 from conformance.trial.fuzz.near_bytes import degenerate_items, item_in, with_part
 from conformance.trial.fuzz.seed import InputPlaces, printed
 from conformance.trial.generator import Native
+from conformance.trial.turns import by_turns
 from conformance.vectors.place import Place, degenerates, distinct_places, put
 
 Kind = tuple[str, bool, bool]
@@ -38,7 +39,7 @@ def leaf_variants(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[Na
 def changed_leaves(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[tuple[Native, Native]]:
     """The inputs of `leaf_variants`, each with the input that it was made from."""
     found = [zip(repeat(native), *rest, strict=False) for native, *rest in _first_of_each_kind(inside, natives)]
-    for native, path, value in filter(None, chain.from_iterable(zip_longest(*found))):
+    for native, path, value in by_turns(found):
         yield native, put(native, path, value)
 
 

@@ -13,7 +13,7 @@ from conformance.trial.fuzz.listings.growth import grown, near_long
 from conformance.trial.fuzz.listings.inputs import leaf_origins, leaf_variants
 from conformance.trial.fuzz.listings.near_frozen import LISTINGS, Origins
 from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, method_of
-from conformance.trial.fuzz.program_draw import LONGEST, Pool, Seed, may_be_asked, opening_turns, reading, within
+from conformance.trial.fuzz.program_draw import LONGEST, Pool, may_be_asked, opening_turns, reading, within
 from conformance.trial.fuzz.seed import ACCEPTED, longest_of
 from conformance.trial.generator import Native
 from conformance.vectors.conversation.state_tracking import OUTSIDE, SUCCEEDS
@@ -39,13 +39,13 @@ def _sides(pool: Pool) -> Iterator[Program]:
     seen: set[tuple[str, str]] = set()
     for operator, seeds in pool.seeds.items():
         if not method_of(pool.codebook, operator).takes:
-            for turn in (ProgramCall(operator, seed.native, seed.roots) for seed in seeds):
+            for turn in seeds:
                 if _is_new(pool, turn, None, seen):
                     yield (turn,)
         elif first is not None and seeds:
             given, state = first
-            yield (given, ProgramCall(operator, seeds[0].native, seeds[0].roots, NOT_GIVEN))
-            for turn in (ProgramCall(operator, seed.native, seed.roots, 0) for seed in seeds):
+            yield (given, replace(seeds[0], handle=NOT_GIVEN))
+            for turn in (replace(seed, handle=0) for seed in seeds):
                 if _is_new(pool, turn, state, seen):
                     yield (given, turn)
 
@@ -79,8 +79,7 @@ def long_leaves(pool: Pool) -> Iterator[Program]:
         takes = method_of(pool.codebook, operator).takes
         for seed in fullest_inputs(pool, operator)[:1]:
             words = pool.words[operator]
-            plain = ProgramCall(operator, seed.native, seed.roots, 0 if takes else None)
-            made = partial(_passing, pool, plain, handles)
+            made = partial(_passing, pool, replace(seed, handle=0 if takes else None), handles)
             yield from grown(words.inside, [seed.native], words.numbers, made, lambda _: True)
 
 
@@ -105,7 +104,7 @@ def open_handles(pool: Pool) -> list[tuple[ProgramCall, State]]:
     """
     found = [] if pool.plain is None else [pool.plain]
     for taking in dict.fromkeys(pool.taking):
-        turns = [ProgramCall(taking, seed.native, seed.roots, 0) for seed in pool.good[taking][:_MOST_TRIED]]
+        turns = pool.good[taking][:_MOST_TRIED]
         if not any(pool.passes(turn, state) for turn in turns for _, state in found):
             welcoming = (one for one in opening_turns(pool) if any(pool.passes(turn, one[1]) for turn in turns))
             found += islice(welcoming, 1)
@@ -174,7 +173,7 @@ def _by_side(pool: Pool, operator: str) -> dict[str, list[Native]]:
 
 def _side(pool: Pool, operator: str, native: Native) -> str | None:
     """The guard that refuses inputs whatever the state is, ACCEPTED for none; None if they cannot be judged."""
-    turn = ProgramCall(operator, native, pool.good[operator][0].roots)
+    turn = replace(pool.good[operator][0], native=native)
     if not may_be_asked(pool, turn):
         return None
     return ACCEPTED if pool.passes(turn, None) else pool.reach(turn, None).side
@@ -182,8 +181,8 @@ def _side(pool: Pool, operator: str, native: Native) -> str | None:
 
 def _turns(pool: Pool, operator: str, handle: int | None, natives: Iterable[Native]) -> Iterator[ProgramCall]:
     """The turns with these inputs that can be judged."""
-    roots = pool.good[operator][0].roots
-    turns = (ProgramCall(operator, native, roots, handle) for native in natives)
+    plain = replace(pool.good[operator][0], handle=handle)
+    turns = (replace(plain, native=native) for native in natives)
     yield from (turn for turn in turns if may_be_asked(pool, turn))
 
 
@@ -212,14 +211,14 @@ def _full_and_bare(pool: Pool, operator: str) -> Iterator[tuple[ProgramCall, Pro
             full = [value for value in values if not _is_empty(value)]
             bare = [value for value in values if _is_empty(value)]
             for value in bare if full else ():
-                turns = tuple(_turn(operator, seed, place, one) for one in (full[0], value))
+                turns = tuple(_turn(seed, place, one) for one in (full[0], value))
                 if all(may_be_asked(pool, turn) for turn in turns):
                     seen.add(place.key)
                     yield turns[0], turns[1]
 
 
-def _turn(operator: str, seed: Seed, place: Place, value: Any) -> ProgramCall:
-    return ProgramCall(operator, put(seed.native, place.path, value), seed.roots, 0)
+def _turn(seed: ProgramCall, place: Place, value: Any) -> ProgramCall:
+    return replace(seed, native=put(seed.native, place.path, value), handle=0)
 
 
 def _is_empty(value: Any) -> bool:
@@ -238,21 +237,17 @@ def nothing_asked(pool: Pool) -> Iterator[Program]:
     for *way, refused in pool.refusing:
         if refused.handle is None or refused.handle == NOT_GIVEN:
             continue
-        look = (*reading(pool, [refused.handle]),)
-        if (refused.operator, told := repr(way)) not in seen:
-            seen.add((refused.operator, told))
-            own = [refused.operator] if refused.operator in taking else []
-            turns = (_degenerate(pool, name, refused.handle, _MOST_REFUSED) for name in own)
-            yield (*way, *chain.from_iterable(turns), *look)
-        if ("", told) not in seen:
-            seen.add(("", told))
-            others = (name for name in taking if name != refused.operator and not pool.model.closes(name))
-            turns = (_degenerate(pool, name, refused.handle, _MOST_OTHERS) for name in others)
-            yield (*way, *chain.from_iterable(turns), *look)
+        own = [name for name in taking if name == refused.operator]
+        others = [name for name in taking if name != refused.operator and not pool.model.closes(name)]
+        for key, names, most in ((refused.operator, own, _MOST_REFUSED), ("", others, _MOST_OTHERS)):
+            if (mark := (key, repr(way))) not in seen:
+                seen.add(mark)
+                turns = chain.from_iterable(_degenerate(pool, name, refused.handle, most) for name in names)
+                yield (*way, *turns, *reading(pool, [refused.handle]))
 
 
-def fullest_inputs(pool: Pool, operator: str) -> list[Seed]:
-    """The inputs of an operation: those of successful frozen calls first, and among these the fullest first."""
+def fullest_inputs(pool: Pool, operator: str) -> list[ProgramCall]:
+    """The calls to start from: those of successful frozen calls first, and among these the fullest first."""
     words = pool.words.get(operator)
     return sorted(
         pool.good[operator],

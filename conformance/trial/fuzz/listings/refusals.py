@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final
 
 from conformance.backend.outcome import ObservedFailure
 from conformance.codec.codebook import Codebook
 from conformance.contract.model import Contract
 from conformance.contract.types import places_of
-from conformance.trial.bystanders import with_harness_reads
 from conformance.trial.fuzz.file_edits import Edit, Sizes, file_step
-from conformance.trial.fuzz.file_example import Base, Example, evenly_chosen, names, places_asked
+from conformance.trial.fuzz.file_example import Base, Example, calls_among_files, evenly_chosen, names
 from conformance.trial.fuzz.listings.renamings import renamed_everywhere
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, QuestionCall, TreeStep
 from conformance.vectors.conversation.exchange import AnyStep, Transcript, runs_alone
 from conformance.vectors.files.temp_roots import Roots
-from conformance.vectors.leaf import contains_value, is_placeholder, is_root
+from conformance.vectors.leaf import contains_value, is_placeholder, is_root, named_roots
 
 _MOST_STATES: Final = 3  # trees, of each operation, in which its call fails
 _MOST_REFUSED: Final = 12  # refused inputs that are tried in each of them
@@ -34,22 +34,21 @@ def competing(
     calls = [(case, step) for case in sorted(cases, key=lambda one: one.id) for step in _calls(contract, case)]
     lucky = {_printed(step) for _, step in calls if not isinstance(step.expected, ExpectedFailure)}
     refused = _refused(calls, lucky)
-    states: dict[str, int] = {}
-    for case, seen in bases:
-        steps = with_harness_reads(case.steps, contract.fuzz_decode)
-        for k, step, _, files in places_asked(contract, steps, seen):
-            failed = isinstance(step.expected, ExpectedFailure) and _printed(step) in lucky
-            if not failed or states.get(step.operator, 0) >= _MOST_STATES:
-                continue
-            states[step.operator] = states.get(step.operator, 0) + 1
-            places = places_of(codebook[step.operator].contract.inputs)
-            looks = tuple(one for one in steps[k:] if isinstance(one, TreeStep))
-            for other in refused.get(step.operator, ()):
-                inputs = _crossed(step.inputs, other, places, files)
-                # A reference to the answer of a step is valid in its own case only.
-                bound = (value for name, value in inputs.items() if step.inputs.get(name) != value)
-                if not any(contains_value(value, is_placeholder) for value in bound):
-                    yield Example(steps[:k], (), (replace(step, inputs=inputs), *looks), case.id)
+    states: Counter[str] = Counter()
+    for call in chain.from_iterable(calls_among_files(contract, base) for base in bases):
+        step = call.step
+        failed = isinstance(step.expected, ExpectedFailure) and _printed(step) in lucky
+        if not failed or states[step.operator] >= _MOST_STATES:
+            continue
+        states[step.operator] += 1
+        places = places_of(codebook[step.operator].contract.inputs)
+        for other in refused.get(step.operator, ()):
+            inputs = _crossed(step.inputs, other, places, call.files)
+            # A reference to the answer of a step is valid in its own case only.
+            bound = (value for name, value in inputs.items() if step.inputs.get(name) != value)
+            if not any(contains_value(value, is_placeholder) for value in bound):
+                looks = (one for one in call.after if isinstance(one, TreeStep))
+                yield replace(call.edited(), after=(replace(step, inputs=inputs), *looks))
 
 
 def _calls(contract: Contract, case: Case) -> Iterator[CallStep]:
@@ -153,7 +152,7 @@ def escaping_paths(contract: Contract, bases: Sequence[Base]) -> Iterator[Exampl
             # If the call is refused in any case, the refusal of a path shows nothing.
             if not isinstance(step, CallStep) or not contract.owns(step.operator) or step.name not in seen.succeeded:
                 continue
-            for root in sorted({value["root"] for value in step.inputs.values() if is_root(value)}):
+            for root in sorted(named_roots(step.inputs)):
                 files = seen.before_calls.get(step.name, {}).get(root, {})
                 known = seen.after_calls[step.name].get(root, frozenset()) | files.keys()
                 for place, path in _texts(step.inputs):
@@ -168,7 +167,7 @@ def _asked_outside(
     """A call with each way out in place of one path below a root."""
     earlier = tuple(_nested(one, root) for one in before if not isinstance(one, TreeStep))
     looks = (
-        TreeStep(Roots.nested_name(_AROUND, root), ".", contract.fuzz_decode),
+        TreeStep(f"{_AROUND}/{root}", ".", contract.fuzz_decode),
         TreeStep(_AROUND, _sibling_folder(root), contract.fuzz_decode),
     )
     for text, edits in _leading_out(root, path, files):
@@ -223,7 +222,7 @@ def _link(path: str, target: str) -> FileStep:
 
 def _nested(step: AnyStep, root: str) -> AnyStep:
     """A step about a root inside another root."""
-    inner = Roots.nested_name(_AROUND, root)
+    inner = f"{_AROUND}/{root}"
     match step:
         case CallStep() | QuestionCall():
             own = {name: {"root": inner} for name, value in step.inputs.items() if value == {"root": root}}

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
+from conformance.codec.selfdescribing import plain_map
 from conformance.contract.types import Value, names_inside
 from conformance.trial.fuzz.seed import InputPlaces
 from conformance.trial.generator import Native
-from conformance.vectors.place import ASTRAL, COMPOSED, DECOMPOSED, HALFWIDTH, OTHER_DIGITS, WIDE, plain_map
+from conformance.vectors.place import ASTRAL, COMPOSED, DECOMPOSED, HALFWIDTH, OTHER_DIGITS, WIDE
 
 _MOST_INPUTS: Final = 6  # that have other names than those before
 _MOST_NAMES: Final = 4  # of one input

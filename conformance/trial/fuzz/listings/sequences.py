@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
 from conformance.trial.fuzz.listings.programs import fullest_inputs, open_handles
 from conformance.trial.fuzz.program import Program, ProgramCall, method_of
-from conformance.trial.fuzz.program_draw import Pool, Seed, opening_turns, reading, within
+from conformance.trial.fuzz.program_draw import Pool, opening_turns, reading, within
 
 _REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
@@ -26,8 +27,7 @@ def repeated(pool: Pool) -> Iterator[Program]:
     handles = open_handles(pool)
     for operator in (name for name in pool.seeds if method_of(pool.codebook, name).takes):
         if not pool.model.closes(operator) and handles:
-            seed = fullest_inputs(pool, operator)[0]
-            turn = ProgramCall(operator, seed.native, seed.roots, 0)
+            turn = replace(fullest_inputs(pool, operator)[0], handle=0)
             times, given = max(
                 ((_times(pool, turn, state), given) for given, state in handles), key=lambda pair: pair[0]
             )
@@ -53,7 +53,7 @@ def refused_later(pool: Pool) -> Iterator[Program]:
         return
     (given, fresh), look = pool.plain, (*reading(pool, [0]),)
     names = [name for name in pool.seeds if _is_asked(pool, name)]
-    turns = [ProgramCall(name, one.native, one.roots, 0) for name in names for one in pool.good[name][:_MOST_SEEDS]]
+    turns = [replace(seed, handle=0) for name in names for seed in pool.good[name][:_MOST_SEEDS]]
     for turn in turns:
         left = [other for other in turns if pool.passes(other, fresh)]
         state: State | None = fresh
@@ -78,9 +78,7 @@ def ended(pool: Pool) -> Iterator[Program]:
         for closer in (name for name in pool.seeds if pool.model.closes(name)):
             opened_by = len(turns)
             turns.append(given)
-            for name in (closer, *taking):
-                seed = pool.good[name][0]
-                turns.append(ProgramCall(name, seed.native, seed.roots, opened_by))
+            turns += [replace(pool.good[name][0], handle=opened_by) for name in (closer, *taking)]
     if turns:
         yield tuple(turns)
 
@@ -118,7 +116,7 @@ def _is_asked(pool: Pool, name: str) -> bool:
     return not (pool.model.opening(name) or pool.model.closes(name) or pool.model.reads(name))
 
 
-def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[ProgramCall]:
+def _round(pool: Pool, seeds: Mapping[str, Sequence[ProgramCall]], state: State) -> Iterator[ProgramCall]:
     look = (*reading(pool, [0]),)
     lasting = set(_lasting(pool, seeds, state))
     pairs: set[tuple[str, str]] = set()
@@ -139,7 +137,7 @@ def _round(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Ite
         before, state = asked, pool.after(can[asked], state)
 
 
-def _lasting(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> Iterator[str]:
+def _lasting(pool: Pool, seeds: Mapping[str, Sequence[ProgramCall]], state: State) -> Iterator[str]:
     """The operations after which another one is refused, even after any one further operation."""
     can = _possible(pool, seeds, state)
     for name, turn in can.items():
@@ -150,15 +148,11 @@ def _lasting(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> I
             yield name
 
 
-def _possible(pool: Pool, seeds: Mapping[str, Sequence[Seed]], state: State) -> dict[str, ProgramCall]:
-    found = ((name, _next(pool, some, name, state)) for name, some in seeds.items())
-    return {name: turn for name, turn in found if turn is not None}
-
-
-def _next(pool: Pool, seeds: Sequence[Seed], operator: str, state: State) -> ProgramCall | None:
-    """The first of an operation's turns that a handle in this state lets through, or may."""
-    for seed in seeds:
-        turn = ProgramCall(operator, seed.native, seed.roots, 0)
-        if pool.passes(turn, state) and within(pool, turn):
-            return turn
-    return None
+def _possible(pool: Pool, seeds: Mapping[str, Sequence[ProgramCall]], state: State) -> dict[str, ProgramCall]:
+    """The first turn of every operation that a handle in this state lets through, or may."""
+    found: dict[str, ProgramCall] = {}
+    for name, some in seeds.items():
+        fit = (replace(seed, handle=0) for seed in some if pool.passes(seed, state) and within(pool, seed))
+        if (turn := next(fit, None)) is not None:
+            found[name] = turn
+    return found
