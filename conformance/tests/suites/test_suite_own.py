@@ -30,7 +30,9 @@ open({mark!r}, "a").write(f"{{os.getpid()}}\\n")
 
 
 @pytest.fixture
-def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(
+    new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutants_in_this_process: None
+) -> Path:
     """A copy of a new suite, which is the current folder."""
     folder = tmp_path / "bounds"
     shutil.copytree(new_suite, folder)
@@ -74,6 +76,7 @@ def test_a_sequence_is_declared_beside_the_contracts(own: Path, capsys: Capture)
     assert "sequences.yaml:6:11: C004" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("mutants_in_this_process")
 def test_a_new_suite_can_have_its_reference_in_javascript(
     tmp_path: Path, capsys: Capture, tool: Callable[[str], str]
 ) -> None:
