@@ -40,12 +40,6 @@ def rooms(tmp_path: Path, temporary: Callable[[Path], Path]) -> Path:
     return temporary(tmp_path / "temporary")
 
 
-@pytest.fixture(autouse=True)
-def runs_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a system without fork: a child would import the laws of the shipped suite anew for each run."""
-    monkeypatch.setattr("conformance.trial.run.in_child_process", lambda work, progress: work(progress))
-
-
 def left_in(rooms: Path) -> list[str]:
     """What lies in the folders of the runs; the folder itself may go at any time, its guardian removes it later."""
     return [name for folder, below, files in os.walk(rooms) if Path(folder) != rooms for name in [*below, *files]]
