@@ -47,13 +47,13 @@ def test_a_table_that_takes_too_long_is_refused_with_the_sentence_of_sqlite(
     file = written(SLOW)
     since = monotonic()
     with pytest.raises(ContractFailure) as refused:
-        open_database(file, limits=FileLimits(seconds=0.15))
+        open_database(file, limits=FileLimits(seconds=0.3))
     assert refused.value.code == "LIMIT_EXCEEDED"
-    said = "table slow must ask for no more than values of 16777216 bytes and 0.15 seconds: got "
+    said = "table slow must ask for no more than values of 16777216 bytes and 0.3 seconds: got "
     assert said in refused.value.sentence
     assert refused.value.sentence.endswith("; leave it out")
-    assert said in describe_database(file, limits=FileLimits(seconds=0.15)).tables[0].unread
-    monkeypatch.setattr(duckdb_source, "SECONDS", 0.15)
+    assert said in describe_database(file, limits=FileLimits(seconds=0.3)).tables[0].unread
+    monkeypatch.setattr(duckdb_source, "SECONDS", 0.3)
     with pytest.raises(ContractFailure) as refused:
         load_database(root=str(file.parent), path=file.name, declaration={"slow": {"apart": "numerical"}})
     assert refused.value.code == "LIMIT_EXCEEDED"
