@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 import conformance.backend.command
+import conformance.cli.mutants
 import conformance.contract.library
 import conformance.vectors.frozen.corpus
 from conformance.cli.main import status_of
@@ -108,6 +110,13 @@ def _forgotten_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 def no_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
     """A red run starts no mutants, as without a kill matrix: that costs seconds and is tested elsewhere."""
     monkeypatch.setattr("conformance.trial.run._Run.diagnosis", lambda *_: None)
+
+
+@pytest.fixture
+def mutants_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tally mutants` starts no process for each mutant, which would import anew what laws and fuzzing need."""
+    monkeypatch.setattr(conformance.cli.mutants, "Forked", ThreadPoolExecutor)
+    monkeypatch.setattr(conformance.cli.mutants, "in_child_process", lambda work, progress: work(progress))
 
 
 @pytest.fixture

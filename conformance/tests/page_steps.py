@@ -61,7 +61,7 @@ def with_the_state_before(folder: Path) -> None:
 
 
 def as_a_checkout(folder: Path) -> None:
-    """What the chore of the reports reads, with one bundled backend: three take half a minute."""
+    """What the chore of the reports reads, with one bundled backend and one job: three backends take half a minute."""
     for name in ("checks", "conformance", "noxfile.py"):
         (folder / name).symlink_to(ROOT / name)
     with_the_backends(folder)
@@ -72,6 +72,7 @@ def as_a_checkout(folder: Path) -> None:
     fewer, count = re.subn(r'(?m)^    Backend\("(reference|vectorized)", .*\n', "", text)
     assert count == 2
     (folder / ".ci" / "reports.py").write_text(fewer, "utf-8")
+    edit(folder / ".ci" / "reports.py", 'type=int, default=2, help="backend', 'type=int, default=1, help="backend')
 
 
 def served_as_in_rust(folder: Path) -> None:

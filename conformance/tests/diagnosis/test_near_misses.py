@@ -38,6 +38,12 @@ def corpus() -> Corpus:
     return load_corpus(shipped_library().suite)
 
 
+@cache
+def plan() -> Plan:
+    """Of the whole suite; its checks are counted once for all diagnoses."""
+    return Plan(shipped_library(), corpus(), RunOptions(profile="quick"), codebook())
+
+
 @pytest.fixture
 def nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask what lies nearest alone: these near misses are told from the mutant there, and the rest takes seconds."""
@@ -83,9 +89,8 @@ def diagnosed(backend: str, cases: Sequence[Case], known: Attempt, tried: Attemp
     killed = known.wrong & {case.id for case in cases}
     results = [tried.results[case.id] for case in cases]
     matrix = KillMatrix(tuple(case.id for case in cases), {LISTED: MutantRow(LISTED, Status.KILLED, killed, "x")})
-    plan = Plan(library, corpus(), RunOptions(profile="quick"), codebook())
     with client(f"mutant:{backend}") as on_trial, client("reference") as right:
-        interview = MutantInterview(plan, corpus(), codebook(), on_trial, right)
+        interview = MutantInterview(plan(), corpus(), codebook(), on_trial, right)
         return diagnose(results, listed, matrix, interview)
 
 
@@ -133,6 +138,7 @@ IDS = "if chunk_id > MAX_UINT64:"
 def test_a_count_of_a_machine_that_goes_on_longer_is_not_taken_for_one_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(mutant_interview, "_BUDGET", 700_000)  # half of it tells them apart
     listed, nearly = (IDS.replace("MAX_UINT64", f"MAX_UINT64 + {number}") for number in (1, 3))
     file = "stream/context_stream.py"
     write(tmp_path, {LISTED: (file, IDS, listed), NEAR: (file, IDS, nearly)}, "stream")

@@ -55,7 +55,13 @@ def in_general(page: str) -> list[Block]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_diagnosis: None, request: pytest.FixtureRequest) -> Desk:
+def desk(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    no_diagnosis: None,
+    mutants_in_this_process: None,
+    request: pytest.FixtureRequest,
+) -> Desk:
     """A reader's folder: what the pages name of the checkout."""
     folder = tmp_path / "desk"
     folder.mkdir()

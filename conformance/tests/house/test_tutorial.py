@@ -14,6 +14,7 @@ from conformance.tests.tutorial import Reader, matches
 PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 
 
+@pytest.mark.usefixtures("mutants_in_this_process")
 def test_what_the_tutorial_shows_is_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tool: Callable[[str], str]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.fixture
-def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutants_in_this_process: None) -> Path:
     """A copy of a new suite, which is the current folder."""
     folder = tmp_path / "bounds"
     shutil.copytree(new_suite, folder)

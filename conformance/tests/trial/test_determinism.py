@@ -24,8 +24,8 @@ def record(run: RunResult) -> bytes:
     return encode_record(record_of(run, library()))
 
 
-# Whatever is wrong, most answers are right.
-@pytest.mark.parametrize("sin", ["wrong_on_six", "accepts_odd", "leaves_on_six", "ill_typed", "unknown_code"])
+# Whatever is wrong, most answers are right; the order of the answers is tried with an accepted odd number as well.
+@pytest.mark.parametrize("sin", ["wrong_on_six", "leaves_on_six", "ill_typed"])
 def test_order_and_workers_reach_neither_record_nor_results(sin: str) -> None:
     text = backend(sin, operators=BOTH)
     first, second = tried(text, MANY), tried(text, MANY, **VARIANT)

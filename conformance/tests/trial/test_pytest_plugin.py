@@ -224,11 +224,10 @@ def test_without_a_backend_nothing_happens(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.usefixtures("own")
-@pytest.mark.parametrize("setting", ["addopts = --tally-backend=reference", "tally_backend = reference"])
-def test_the_ini_file_can_name_the_backend(setting: str, pytester: pytest.Pytester) -> None:
-    pytester.makeini(f"[pytest]\n{setting}\ntally_profile = quick\n")
-    run(pytester, *FEW, backend=None).assert_outcomes(passed=2, deselected=73)
-    run(pytester, ".", *FEW, backend=None).assert_outcomes(passed=2, deselected=73)
+def test_the_ini_file_can_name_the_backend(pytester: pytest.Pytester) -> None:
+    for setting, here in (("addopts = --tally-backend=reference", ()), ("tally_backend = reference", (".",))):
+        pytester.makeini(f"[pytest]\n{setting}\ntally_profile = quick\n")
+        run(pytester, *here, *FEW, backend=None).assert_outcomes(passed=2, deselected=73)
     done = run(pytester, "test_own.py", backend=None)  # who names a file there wants that file
     done.assert_outcomes(passed=1)
     assert "no check is collected beside the files that are named" in done.stdout.str()
