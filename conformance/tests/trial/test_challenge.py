@@ -19,6 +19,7 @@ from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import Cache
 from conformance.contract.model import LawUse
+from conformance.contract.types import Struct
 from conformance.tests.fuzz.tasks import Silent, task_of
 from conformance.tests.halving import client, corpus, library
 from conformance.tests.halving import codebook as small_codebook
@@ -31,6 +32,7 @@ from conformance.trial.challenge.laws import drawn_instances
 from conformance.trial.check import Verdict
 from conformance.trial.client import Client, attempt, driver_of
 from conformance.trial.fuzz import Fuzzing, fuzzings_of
+from conformance.trial.fuzz.files import edited_trees
 from conformance.trial.law import Law, LawTalk, Split, Tools, known_laws
 from conformance.vectors.case import Case
 from conformance.vectors.frozen.corpus import load_corpus
@@ -171,6 +173,19 @@ def test_a_changed_case_ends_with_a_call_that_may_leave_files_which_the_contract
     fuzz_calls(task_of(contract, cases_of(recover), asked, asked, codebook(), examples=12))
     assert asked.called
     assert all(sum(map(contract.owns, called)) == 1 for called in asked.called)
+
+
+def test_an_operator_whose_only_inputs_are_roots_is_asked_about_changed_trees(
+    right: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recover = "UML_OS.Checkpoint.RecoverRun_v1"
+    contract, cases = shipped_library().contracts[recover], cases_of(recover)
+    monkeypatch.setattr(challenge, "without_places", lambda _: Struct(()))
+    tasks = [task_of(contract, cases, right, right, codebook(), examples=FEW, seed=nonce) for nonce in (NONCE, OTHER)]
+    result, figures = fuzz_calls(tasks[0])
+    assert (result.verdict, figures["unforeseen"] > FEW // 3) == (Verdict.PASS, True)
+    made = [[example.edits for example in edited_trees(task, FEW)] for task in tasks]
+    assert made[0] != made[1]
 
 
 def test_another_nonce_asks_other_long_runs_and_the_same_nonce_the_same() -> None:

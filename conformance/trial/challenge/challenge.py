@@ -20,7 +20,7 @@ from conformance.trial.check import Check, Result, Verdict, lost, unjudged
 from conformance.trial.client import Client
 from conformance.trial.fuzz.draw import DrawnCall, only_drawn
 from conformance.trial.fuzz.file_example import Example, is_left_open, until_left_open
-from conformance.trial.fuzz.files import FileSearch
+from conformance.trial.fuzz.files import FileSearch, edited_trees
 from conformance.trial.fuzz.machine import MachineSearch
 from conformance.trial.fuzz.mutation import mutated
 from conformance.trial.fuzz.operator import DEFAULT_EXAMPLES, reference_lost, seed_number, wrong_answer
@@ -109,19 +109,19 @@ def takes_files(contract: Contract) -> bool:
 
 
 def fuzz_calls(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
-    """Ask frozen cases with one call changed, each twice; the result and the figures for the record."""
+    """Ask frozen cases with one call changed, each twice; the result and the figures for the record.
+
+    An operator whose only inputs are roots is asked about changed trees instead.
+    """
     search = FileSearch(task)
-    hand = _Hand(task.contract, task.cases, task.codebook)
     changed: set[str] = set()
-    for number in range(task.examples or EXAMPLES):
-        digest = hashlib.sha256(f"{task.operator}\0calls\0{task.seed}\0{number}".encode()).digest()
-        example = hand.example(Random(digest))  # noqa: S311
-        if search.found is not None or example is None:
-            break
+    for example in _changed_cases(task):
         search.try_one(example)
         if search.found is None:
             search.found = search.judge(example)
-        changed.add(printed([getattr(step, "inputs", None) for step in example.steps]))
+        changed.add(printed([getattr(step, "inputs", None) or getattr(step, "body", None) for step in example.steps]))
+        if search.found is not None:
+            break
     if search.found is not None:
         result = search.found
     elif changed:
@@ -129,6 +129,18 @@ def fuzz_calls(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     else:
         result = unjudged(task.check, "no call of a frozen case could be changed")
     return result, {**search.record(), "unforeseen": len(changed)}
+
+
+def _changed_cases(task: FuzzTask) -> Iterator[Example]:
+    hand, count = _Hand(task.contract, task.cases, task.codebook), task.examples or EXAMPLES
+    if not hand.plain.fields:
+        yield from edited_trees(task, count)
+        return
+    for number in range(count):
+        digest = hashlib.sha256(f"{task.operator}\0calls\0{task.seed}\0{number}".encode()).digest()
+        if (example := hand.example(Random(digest))) is None:  # noqa: S311
+            return
+        yield example
 
 
 class _Hand:

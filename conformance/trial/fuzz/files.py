@@ -68,10 +68,7 @@ def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz the files of one operator; the result and the figures for the record."""
     contract, cases, codebook, reference = task.contract, task.cases, task.codebook, task.reference
     search = FileSearch(task)
-    bases = [(case, Snapshots(formats=codebook.formats)) for case in _bases(cases)]
-    for case, seen in bases:
-        if isinstance(right := reference.walk(case.steps, seen), Transcript):
-            seen.note(right)
+    bases = _walked_bases(task)
     generator = generator_of(contract, codebook.suite) if contract.purity == "io" else None
     if generator is not None and generator.listed is not None:
         search.try_all((_of_files(contract, codebook, generator, made), None) for made in generator.listed())
@@ -107,6 +104,25 @@ def fuzz_files(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
 
     search.try_all(drawn())
     return search.result(), search.record()
+
+
+def edited_trees(task: FuzzTask, count: int) -> Iterator[Example]:
+    """Frozen cases whose files are edited before a call, as the seed of the task decides; at most so many."""
+    bases = _walked_bases(task)
+    for number in range(count if bases else 0):
+        digest = hashlib.sha256(f"{task.operator}\0trees\0{task.seed}\0{number}".encode()).digest()
+        random = Random(digest)  # noqa: S311
+        if (example := _edited(task.contract, task.codebook, random, random.choice(bases))) is not None:
+            yield example
+
+
+def _walked_bases(task: FuzzTask) -> list[Base]:
+    """The cases that trees are taken from, with the files and answers of the reference."""
+    bases = [(case, Snapshots(formats=task.codebook.formats)) for case in _bases(task.cases)]
+    for case, seen in bases:
+        if isinstance(right := task.reference.walk(case.steps, seen), Transcript):
+            seen.note(right)
+    return bases
 
 
 def _bases(cases: Sequence[Case]) -> list[Case]:
