@@ -131,11 +131,28 @@ def _on_handles(
         if not program and handles:
             given, state = other or handles[0]
             program = [given]
-        if program:
-            program.append(turn)
-            state = pool.after(turn, state) if pool.passes(turn, state) else state
+        for asked in (turn, *_answering(pool, turn)) if program else ():
+            program.append(asked)
+            state = pool.after(asked, state) if pool.passes(asked, state) else state
     if program:
         yield (*program, *reading(pool, [0]))
+
+
+def _answering(pool: Pool, turn: ProgramCall) -> Iterator[ProgramCall]:
+    """Calls that may tell what a turn gave: of operations that answer and have some of its inputs, with these values.
+
+    What a store keeps under a key is told by no other call than one with that key.
+    """
+    given = pool.inputs[turn.operator].fields
+    for operator in dict.fromkeys(pool.taking):
+        contract = pool.codebook[operator].contract
+        shared = [one.name for one in (pool.inputs[operator].fields if operator in pool.inputs else ()) if one in given]
+        if shared and len(shared) < len(given) and contract.outputs.fields and not pool.model.closes(operator):
+            plain = pool.good[operator][0]
+            native = {**plain.native, **{name: turn.native[name] for name in shared if name in turn.native}}
+            asked = replace(plain, native=native, handle=turn.handle)
+            if may_be_asked(pool, asked):
+                yield asked
 
 
 def _degenerate(pool: Pool, operator: str, handle: int | None, most: int) -> Iterator[ProgramCall]:
