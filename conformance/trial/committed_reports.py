@@ -22,7 +22,8 @@ def read_report(file: Path, format_: int, meaning: Callable[[Any], T], command: 
     try:
         return meaning(record_in(file.read_text("utf-8"), format_))
     except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise UnreadableReport(f"{file}: {error!r:.200}\n    hint: run `{command}`") from None
+        said = f"it is damaged, or no report of format {format_} ({error!r:.200})"
+        raise UnreadableReport(f"{file}: {said}\n    hint: run `{command}`") from None
 
 
 def record_in(text: str, format_: int) -> Any:
