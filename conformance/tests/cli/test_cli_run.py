@@ -289,8 +289,9 @@ def test_a_list_that_cannot_be_written_is_a_complaint(tmp_path: Path, capsys: Ca
 
 
 def test_a_timeout_is_a_number(capsys: Capture) -> None:
-    assert run("--timeout", "nan") == 2
-    assert "nan is not a number of seconds" in capsys.readouterr().err
+    for wrong in ("nan", "inf", "1e999"):
+        assert run("--timeout", wrong) == 2
+        assert f"{wrong} is not a finite number of seconds" in capsys.readouterr().err
 
 
 def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
