@@ -16,7 +16,7 @@ from typing import Any, Final
 from conformance.backend.carrier import GRACE, Carrier, InProcess, LostStandIn, StandIn, WithStandIn
 from conformance.backend.command import Process
 from conformance.backend.hello import BadHello, Hello
-from conformance.backend.outcome import Lost, LostBackend, Outcome, ProtocolError, Side, Timeout, Unsendable
+from conformance.backend.outcome import NOT_ASKED, Lost, LostBackend, Outcome, ProtocolError, Side, Timeout, Unsendable
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.scheduler import (
     RESTART,
@@ -276,7 +276,7 @@ class Driver:
     def _run_alone(self, conversation: Conversation[T]) -> ConversationResult[T]:
         """Run one conversation in processes of its own, with as many restarts as it asks for."""
         if (why := self._given_up(conversation)) is not None:
-            return ConversationResult(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
+            return ConversationResult(conversation.key, None, ProtocolError(NOT_ASKED + why), asked=False)
         talk, self._begun = conversation.start(), self.calls
         carrier: Carrier | None = None
         outcomes: list[Outcome]

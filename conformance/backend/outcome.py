@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,6 +12,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped, shorten
 
+NOT_ASKED: Final = "not asked: "  # the reason of a protocol error that only says that an earlier loss was the cause
 UNREGISTERED: Final = "a registered failure code"  # the expected text if an error belongs to no contract
 
 
@@ -39,9 +41,10 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """No answer came in time."""
+    """No answer came in time; `begun` is the beginning of a message whose end is missing."""
 
     seconds: float
+    begun: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,30 @@ def describe(outcome: Outcome) -> str:
             return f"the failure {shorten(message)} ({shorten(code)})"
         case Crash(detail):
             return f"a crash: {detail}"
-        case Timeout(seconds):
-            return f"a timeout: no answer within {seconds:g} s"
+        case Timeout(seconds, begun):
+            return f"a timeout: no answer within {seconds:g} s{unfinished(begun)}"
         case ProtocolError(reason):
             return f"a protocol error: {reason}"
 
 
+def unfinished(begun: bytes) -> str:
+    """What to add to a timeout if stdout has the beginning of a message; empty if it has none."""
+    said = "stdout has the beginning of a message and not its end (is a flush missing, or the newline after JSON?)"
+    return f"; {said}: {begun!r}" if begun else ""
+
+
+def is_unasked(said: str) -> bool:
+    """Whether a description says that a call was not asked, which is the consequence of another loss."""
+    return said.startswith(describe(ProtocolError(NOT_ASKED)))
+
+
+def kind_of_loss(said: str) -> str:
+    """A description without numbers, and that of a loss also without what came, which differs from call to call."""
+    return _NUMBER.sub("#", _DETAIL.sub(r"\1", said))
+
+
+_DETAIL: Final = re.compile(r"\A(a (?:timeout|protocol error): .*?)(?: \(|: b['\"]|, saying ).*", re.DOTALL)
+_NUMBER: Final = re.compile(r"[0-9]+")
 _MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
 _ERROR_MEMBERS: Final = frozenset({"code", "message", "data"})
 

@@ -13,7 +13,7 @@ import pytest
 from conformance.backend.command import Process
 from conformance.backend.driver import Conversation
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, RawResult, Timeout
+from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, RawResult, Timeout, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Pipeline
 from conformance.codec.framing import DIALECTS
@@ -112,6 +112,14 @@ def test_half_a_message_does_not_postpone_the_timeout_and_is_shown() -> None:
     running = process("hangs_at_hello", '{"jsonrpc": "2.0", "id"', hello_timeout=SOON)
     with pytest.raises(BadHello, match=r"no answer to tally.hello within 0.5 s; stdout has the beginning"):
         running.hello()
+
+
+def test_half_an_answer_to_a_call_is_shown_too() -> None:
+    reason = lost_on_seven(process("begins_seven"))
+    begun = b'{"jsonrpc": "2.0", "id": 1, "result": {"n": "7"}}'
+    assert reason == Timeout(SOON, begun)
+    assert describe(reason).startswith("a timeout: no answer within 0.5 s; stdout has the beginning of a message")
+    assert describe(reason).endswith(f"(is a flush missing, or the newline after JSON?): {begun!r}")
 
 
 def test_megabytes_for_a_backend_that_reads_nothing_end_in_a_timeout() -> None:

@@ -5,6 +5,7 @@ Every function below is a sin and is named for it. An `on_seven` sin is one that
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -145,6 +146,16 @@ def forgets_seven() -> None:
 
 def hangs_on_seven() -> None:
     on_seven(lambda _: time.sleep(60))
+
+
+def begins_seven() -> None:
+    """It answers without the newline at the end."""
+
+    def sin(request: Request) -> bool:
+        say(json.dumps(answer(request)).encode())
+        return False
+
+    on_seven(sin)
 
 
 def closes_stdout_on_seven() -> None:
