@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from conformance.backend.carrier import GRACE
 from conformance.backend.guardian import guardian
-from conformance.backend.hello import BadHello, Hello, hello_from
+from conformance.backend.hello import BadHello, Hello, WrongHello, hello_from
 from conformance.backend.outcome import (
     Crash,
     Lost,
@@ -102,13 +102,13 @@ class Process:
         try:
             ((_, outcome),) = self._wait(self.hello_timeout)
             if isinstance(outcome, RawResult):
-                return hello_from(outcome.value)
-            raise BadHello(f"tally.hello was answered by {describe(outcome)}")
+                return hello_from(outcome.value, self.dialect.name)
+            raise WrongHello(f"tally.hello was answered by {describe(outcome)}")
         except LostBackend as lost:
             raise self._no_hello(lost.reason) from None
         except BadHello as error:
             self.kill()
-            raise BadHello(str(error), error.lost, self._stderr_text()) from None
+            raise type(error)(str(error), error.lost, self._stderr_text()) from None
 
     def submit(self, method: str, params: Any) -> int:
         """Queue one request; return its id. Raises ValueError, TypeError, RecursionError if no message can have it."""

@@ -118,6 +118,8 @@ def kind_of_loss(said: str) -> str:
 _DETAIL: Final = re.compile(r"\A(a (?:timeout|protocol error): .*?)(?: \(|: b['\"]|, saying ).*", re.DOTALL)
 _NUMBER: Final = re.compile(r"[0-9]+")
 _MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+_SHOWN: Final = 8  # members of a message that is no answer
+_ENVELOPE: Final = 'wanted is {"jsonrpc": "2.0", "id": .., "result": ..}'
 _ERROR_MEMBERS: Final = frozenset({"code", "message", "data"})
 
 
@@ -125,8 +127,11 @@ def outcome_of(message: Mapping[str, Any]) -> Outcome:
     """The outcome in an answer; an answer that is not valid JSON-RPC 2.0 is a ProtocolError."""
     if message.get("jsonrpc") != "2.0":
         return ProtocolError('an answer without "jsonrpc": "2.0"')
-    if ("result" in message) == ("error" in message):
-        return ProtocolError("an answer must have either a result or an error")
+    if "result" not in message and "error" not in message:
+        return ProtocolError("an answer with neither a result nor an error; it must have one of them")
+    if "result" in message and "error" in message:
+        null = [f"; leave out {name!r}, which is null" for name in ("error", "result") if message[name] is None]
+        return ProtocolError(f"an answer with both a result and an error; it must have one of them{''.join(null[:1])}")
     if not message.keys() <= _MEMBERS:
         return _unknown("an answer", message.keys() - _MEMBERS)
     if "result" in message:
@@ -145,6 +150,9 @@ def unexpected_message(message: Mapping[str, Any]) -> ProtocolError:
         return ProtocolError(f"a notification, {shorten(message['method'])}: a backend only answers")
     error = message.get("error")
     said = f", saying {shorten(error, 200)}" if error is not None else ""
+    if "id" not in message:
+        members = ", ".join(map(shorten, list(message)[:_SHOWN])) or "none"
+        return ProtocolError(f"a message without the `id` of its request ({_ENVELOPE}, found is {members}){said}")
     return ProtocolError(f"an answer with the id {shorten(message.get('id'), 40)}, which was never asked{said}")
 
 

@@ -107,7 +107,7 @@ def _cause(error: BaseException) -> str:
     file, line, said = last.filename, last.lineno, str(error)
     if isinstance(error, SyntaxError) and error.filename:
         file, line, said = error.filename, error.lineno, error.msg
-    file = file.removeprefix(f"{os.getcwd()}{os.sep}")
+    file = file.removeprefix(f"{Path.cwd()}{os.sep}")
     return f"{file}:{line}: {type(error).__name__}: {' '.join(said.split())}"
 
 

@@ -99,6 +99,8 @@ def run_or_bad_hello(library: Library, corpus: Corpus, options: RunOptions) -> R
         hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
         if not error.begun:
             hint = "the backend ended before it read anything: is the command right? run it by hand"
+        elif error.understood:
+            hint = "correct its answer to tally.hello; `tally docs writing-a-backend` has an example and the rules"
         elif options.wire != "json":
             hint = f"does it speak {options.wire}, which TALLY_WIRE tells it? without --wire it is asked in JSON"
         place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()

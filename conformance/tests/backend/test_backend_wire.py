@@ -38,6 +38,9 @@ SAID = {
     "id_as_float": "an answer with the id 1.0, which was never asked",
     "id_true": "an answer with the id True, which was never asked",
     "id_null": "an answer with the id None, which was never asked, saying {'code': -32700, 'message': 'Parse error'}",
+    "id_missing": "a message without the `id` of its request (wanted is "
+    """{"jsonrpc": "2.0", "id": .., "result": ..}, found is 'jsonrpc', 'result')""",
+    "byte_order_mark": "a line that begins with a byte order mark, where UTF-8 without one is wanted",
     "notification": "a notification, 'log': a backend only answers",
     "invalid_utf8": "a line that is not UTF-8 at byte 39",
     "duplicate_key": "a line that is not JSON (an object with a key twice)",
@@ -54,6 +57,22 @@ def test_a_message_in_bad_form_is_a_protocol_error_that_can_be_printed(form: str
     assert reason.reason.startswith(SAID.get(form, "a"))
     assert reason.reason.isprintable()
     assert len(reason.reason) < 1000
+
+
+NOT_ONE = {
+    "result_and_error": "an answer with both a result and an error; it must have one of them",
+    "neither": "an answer with neither a result nor an error; it must have one of them",
+    "result_and_null_error": "an answer with both a result and an error; it must have one of them; "
+    "leave out 'error', which is null",
+}
+
+
+@pytest.mark.parametrize("way", sorted(NOT_ONE))
+def test_an_answer_that_is_not_one_of_two_says_what_it_has(way: str) -> None:
+    running = process("answers_seven_with_a_non_answer", way, timeout=5)
+    running.hello()
+    assert ask(running, 7) == ProtocolError(NOT_ONE[way])
+    running.kill()
 
 
 @pytest.mark.parametrize("way", sorted(WAYS))

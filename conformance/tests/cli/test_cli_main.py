@@ -66,6 +66,13 @@ def test_an_empty_path_is_not_the_current_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("wrong", ["nan", "inf", "1e999"])
+@pytest.mark.parametrize("command", ["run", "crash", "certify", "explain"])
+def test_a_timeout_is_a_finite_number(command: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.status_of([command, "--timeout", wrong]) == 2
+    assert f"{wrong} is not a finite number of seconds" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("prefix", [".", "..", "/"])
 def test_keys_need_names(prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.status_of(["keys", "new", prefix]) == 2

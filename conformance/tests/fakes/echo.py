@@ -44,6 +44,7 @@ FORMS = {
 }
 WAYS: dict[str, dict[str, Any]] = {
     "result_and_error": {"jsonrpc": "2.0", "result": {}, "error": {"code": 1, "message": "x"}},
+    "result_and_null_error": {"jsonrpc": "2.0", "result": {}, "error": None},
     "neither": {"jsonrpc": "2.0"},
     "no_version": {"result": {"n": "7"}},
     "another_version": {"jsonrpc": "1.0", "result": {"n": "7"}},
@@ -70,6 +71,7 @@ HELLOS: dict[str, Any] = {
     "a_list": [HELLO],
     "null": None,
     "wires_as_text": {**HELLO, "wires": "json"},
+    "another_wire": {**HELLO, "wires": ["cbor"]},
 }
 FLOODS = {
     "line": b"x" * 65536,
