@@ -42,6 +42,7 @@ from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 
+_WORD: Final = 4  # letters of a part of a name that a pattern may mean
 _SHOWN: Final = 3  # failures of an interrupted run
 # The options of a run with the same name on the command line.
 _AS_GIVEN: Final = (
@@ -167,7 +168,8 @@ def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     # Only groups: comparing a word with ten thousand checks takes seconds.
     groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole, NoProgress())}
     known = sorted(groups | {part for group in groups for part in group.split("::")})
-    return next((hint for one in options.select if (hint := nearest(one, known))), "")
+    words = sorted({word for part in known for word in re.split(r"[^A-Za-z0-9]+", part) if len(word) >= _WORD})
+    return next((hint for one in options.select if (hint := nearest(one, known) or nearest(one, words))), "")
 
 
 def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> None:

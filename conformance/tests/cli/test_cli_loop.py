@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import known_failures
+from conformance.cli import known_failures, outputs
 from conformance.cli.known_failures import failed_last, remember
 from conformance.cli.main import status_of
 from conformance.cli.run import command
@@ -250,6 +251,27 @@ def test_the_hint_for_a_bad_hello_fits_it(
     assert "T002 no valid hello: " in first
     assert said in first
     assert second.startswith(f"    hint: {hint}")
+
+
+def test_files_of_a_run_are_written_all_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(file: Path, content: bytes) -> None:
+        if file.name == "observations.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        file.write_bytes(content)
+
+    monkeypatch.setattr(outputs, "write_whole", full)
+    assert run("--output", str(tmp_path), "--format", "junit") == 2
+    said = f"--output {str(tmp_path)!r}: T011 cannot be written: {tmp_path / 'observations.json'}: No space left"
+    assert said in (err := capsys.readouterr().err)
+    assert "wrote " not in err
+    assert list(tmp_path.glob("*.*")) == []
+
+
+def test_a_misspelt_word_of_a_name_is_suggested(capsys: Capture) -> None:
+    assert run("-k", "pinnd", few=False) == 2
+    assert "no check has this in its id; did you mean pinned?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("times", [1, 2])
