@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from conformance.backend.hello import BadHello, Hello, hello_from
+from conformance.backend.hello import BadHello, Hello, WrongHello, hello_from
 from conformance.backend.outcome import (
     Crash,
     Lost,
@@ -90,8 +90,8 @@ class InProcess:
         except LostBackend as lost:
             raise BadHello(f"tally.hello was answered by {describe(lost.reason)}") from lost
         if isinstance(outcome, RawResult):
-            return hello_from(outcome.value)
-        raise BadHello(f"tally.hello was answered by {describe(outcome)}")
+            return hello_from(outcome.value, self._dialect.name)
+        raise WrongHello(f"tally.hello was answered by {describe(outcome)}")
 
     def submit(self, method: str, params: Any) -> int:
         """Store one request; return its id."""

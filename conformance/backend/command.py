@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from conformance.backend.carrier import GRACE
 from conformance.backend.guardian import guardian
-from conformance.backend.hello import BadHello, Hello, hello_from
+from conformance.backend.hello import BadHello, Hello, WrongHello, hello_from
 from conformance.backend.outcome import (
     Crash,
     Lost,
@@ -36,6 +36,7 @@ from conformance.backend.outcome import (
     describe,
     outcome_of,
     unexpected_message,
+    unfinished,
 )
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.framing import MAX_MESSAGE, Dialect, Garbage
@@ -101,13 +102,13 @@ class Process:
         try:
             ((_, outcome),) = self._wait(self.hello_timeout)
             if isinstance(outcome, RawResult):
-                return hello_from(outcome.value)
-            raise BadHello(f"tally.hello was answered by {describe(outcome)}")
+                return hello_from(outcome.value, self.dialect.name)
+            raise WrongHello(f"tally.hello was answered by {describe(outcome)}")
         except LostBackend as lost:
             raise self._no_hello(lost.reason) from None
         except BadHello as error:
             self.kill()
-            raise BadHello(str(error), error.lost, self._stderr_text()) from None
+            raise type(error)(str(error), error.lost, self._stderr_text()) from None
 
     def submit(self, method: str, params: Any) -> int:
         """Queue one request; return its id. Raises ValueError, TypeError, RecursionError if no message can have it."""
@@ -134,7 +135,7 @@ class Process:
         while not self._answers:
             self._turn(end)
             if not self._answers and time.monotonic() >= end:
-                raise self._lost(Timeout(timeout))
+                raise self._lost(Timeout(timeout, self._splitter.unfinished()))
         answers, self._answers = self._answers, []
         return answers
 
@@ -303,10 +304,8 @@ class Process:
                 ended = status is not None and status >= 0
                 said = f"the backend exited ({status}) before the handshake" if ended else text
                 return BadHello(said, Crash(text), stderr, self._begun)
-            case Timeout(seconds):
-                begun = self._splitter.unfinished()
-                hint = f"; stdout has the beginning of a message and not its end: {begun!r}" if begun else ""
-                return BadHello(f"no answer to tally.hello within {seconds:g} s{hint}", reason, stderr)
+            case Timeout(seconds, begun):
+                return BadHello(f"no answer to tally.hello within {seconds:g} s{unfinished(begun)}", reason, stderr)
             case ProtocolError(sentence):
                 return BadHello(f"tally.hello was answered by {sentence}; {_STDOUT_IS_WIRE}", reason, stderr)
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from conformance.backend.carrier import GRACE, Carrier, InProcess, LostStandIn, StandIn, WithStandIn
 from conformance.backend.command import Process
-from conformance.backend.hello import BadHello, Hello
-from conformance.backend.outcome import Lost, LostBackend, Outcome, ProtocolError, Side, Timeout, Unsendable
+from conformance.backend.hello import BadHello, Hello, WrongHello
+from conformance.backend.outcome import NOT_ASKED, Lost, LostBackend, Outcome, ProtocolError, Side, Timeout, Unsendable
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.scheduler import (
     RESTART,
@@ -102,7 +102,7 @@ class Driver:
         hello = carrier.hello()
         if (stray := self.codebook.stray_method(hello.operators)) is not None:
             method, machine = stray
-            raise BadHello(f"`operators` names {method} alone; declare {machine}, which promises all of its methods")
+            raise WrongHello(f"`operators` names {method} alone; declare {machine}, which promises all of its methods")
         promised = self.codebook.promised
         changed = None if hello.changed is None else promised(hello.changed)
         return replace(hello, operators=promised(hello.operators), changed=changed)
@@ -276,7 +276,7 @@ class Driver:
     def _run_alone(self, conversation: Conversation[T]) -> ConversationResult[T]:
         """Run one conversation in processes of its own, with as many restarts as it asks for."""
         if (why := self._given_up(conversation)) is not None:
-            return ConversationResult(conversation.key, None, ProtocolError(f"not asked: {why}"), asked=False)
+            return ConversationResult(conversation.key, None, ProtocolError(NOT_ASKED + why), asked=False)
         talk, self._begun = conversation.start(), self.calls
         carrier: Carrier | None = None
         outcomes: list[Outcome]

@@ -29,6 +29,10 @@ class BadHello(Exception):
         self.stderr = stderr
 
 
+class WrongHello(BadHello):
+    """An answer to tally.hello that was understood, and is no introduction."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hello:
     """A valid introduction."""
@@ -45,28 +49,31 @@ class Hello:
     explains: bool = False  # whether it answers tally.explain
 
 
-def hello_from(result: Any) -> Hello:
-    """The introduction in a hello result; raises BadHello."""
+def hello_from(result: Any, wire: str) -> Hello:
+    """The introduction in a hello result that came over a wire; raises WrongHello."""
     if not isinstance(result, Mapping):
-        raise BadHello(f"the result of tally.hello is {type(result).__name__}, not an object")
+        raise WrongHello(f"the result of tally.hello is {type(result).__name__}, not an object")
     if result.get("protocol") != PROTOCOL or type(result.get("protocol")) is not int:
-        raise BadHello(f"protocol {PROTOCOL} was asked for, the backend speaks {shorten(result.get('protocol'))}")
+        raise WrongHello(f"protocol {PROTOCOL} was asked for, the backend speaks {shorten(result.get('protocol'))}")
     operators = _names(result, "operators", "operator names")
     in_flight = result.get("max_in_flight", DEFAULT_IN_FLIGHT)
     if type(in_flight) is not int or in_flight < 1:
-        raise BadHello(f"`max_in_flight` must be a positive integer, not {shorten(in_flight)}")
+        raise WrongHello(f"`max_in_flight` must be a positive integer, not {shorten(in_flight)}")
     wires = _names({"wires": ["json"], **result}, "wires", "wire names")
+    if "wires" in result and wire not in wires:
+        listed = ", ".join(map(shorten, wires)) or "none"
+        raise WrongHello(f"`wires` must list {wire!r}, the wire in use (--wire), and lists {listed}")
     texts = [result.get(key, "") for key in ("name", "version", "language")]
     if not isinstance(texts[0], str) or not texts[0] or not all(isinstance(text, str) for text in texts):
-        raise BadHello("`name` must be text, `version` and `language` text where they are given")
+        raise WrongHello("`name` must be text, `version` and `language` text where they are given")
     if not all(text.isprintable() and len(text) <= _LONGEST for text in texts):
         # Reports show it, and a separate line there could be mistaken for the verdict.
-        raise BadHello(f"`name`, `version` and `language` are each one line of at most {_LONGEST} characters")
+        raise WrongHello(f"`name`, `version` and `language` are each one line of at most {_LONGEST} characters")
     changed = None if result.get("changed") is None else _names(result, "changed", "operator names")
     functions = None if result.get("functions") is None else _names(result, "functions", "texts")
     sources = result.get("sources", "")
     if not isinstance(sources, str):
-        raise BadHello("`sources` must be text")
+        raise WrongHello("`sources` must be text")
     return Hello(
         name=texts[0],
         version=texts[1],
@@ -84,5 +91,5 @@ def hello_from(result: Any) -> Hello:
 def _names(result: Mapping[str, Any], key: str, of: str) -> list[str]:
     names = result.get(key)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadHello(f"`{key}` must be a list of {of}")
+        raise WrongHello(f"`{key}` must be a list of {of}")
     return names

@@ -102,6 +102,8 @@ def patched(mutant: Mutant, folder: Path) -> dict[Path, bytes]:
         content, find = made[file] if file in made else file.read_bytes(), patch.find.encode()
         if (count := content.count(find)) != 1:
             raise UnusableMutant(f"{patch.file}: the text to replace is there {count} times, not once: {patch.find!r}")
+        if patch.find == patch.replace:
+            raise UnusableMutant(f"{patch.file}: `replace` is the same text as `find`: {patch.find!r}")
         made[file] = content.replace(find, patch.replace.encode())
     return made
 

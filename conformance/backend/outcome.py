@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,6 +12,7 @@ from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped, shorten
 
+NOT_ASKED: Final = "not asked: "  # the reason of a protocol error that only says that an earlier loss was the cause
 UNREGISTERED: Final = "a registered failure code"  # the expected text if an error belongs to no contract
 
 
@@ -39,9 +41,10 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """No answer came in time."""
+    """No answer came in time; `begun` is the beginning of a message whose end is missing."""
 
     seconds: float
+    begun: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,33 @@ def describe(outcome: Outcome) -> str:
             return f"the failure {shorten(message)} ({shorten(code)})"
         case Crash(detail):
             return f"a crash: {detail}"
-        case Timeout(seconds):
-            return f"a timeout: no answer within {seconds:g} s"
+        case Timeout(seconds, begun):
+            return f"a timeout: no answer within {seconds:g} s{unfinished(begun)}"
         case ProtocolError(reason):
             return f"a protocol error: {reason}"
 
 
+def unfinished(begun: bytes) -> str:
+    """What to add to a timeout if stdout has the beginning of a message; empty if it has none."""
+    said = "stdout has the beginning of a message and not its end (is a flush missing, or the newline after JSON?)"
+    return f"; {said}: {begun!r}" if begun else ""
+
+
+def is_unasked(said: str) -> bool:
+    """Whether a description says that a call was not asked, which is the consequence of another loss."""
+    return said.startswith(describe(ProtocolError(NOT_ASKED)))
+
+
+def kind_of_loss(said: str) -> str:
+    """A description without numbers, and that of a loss also without what came, which differs from call to call."""
+    return _NUMBER.sub("#", _DETAIL.sub(r"\1", said))
+
+
+_DETAIL: Final = re.compile(r"\A(a (?:timeout|protocol error): .*?)(?: \(|: b['\"]|, saying ).*", re.DOTALL)
+_NUMBER: Final = re.compile(r"[0-9]+")
 _MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+_SHOWN: Final = 8  # members of a message that is no answer
+_ENVELOPE: Final = 'wanted is {"jsonrpc": "2.0", "id": .., "result": ..}'
 _ERROR_MEMBERS: Final = frozenset({"code", "message", "data"})
 
 
@@ -104,8 +127,11 @@ def outcome_of(message: Mapping[str, Any]) -> Outcome:
     """The outcome in an answer; an answer that is not valid JSON-RPC 2.0 is a ProtocolError."""
     if message.get("jsonrpc") != "2.0":
         return ProtocolError('an answer without "jsonrpc": "2.0"')
-    if ("result" in message) == ("error" in message):
-        return ProtocolError("an answer must have either a result or an error")
+    if "result" not in message and "error" not in message:
+        return ProtocolError("an answer with neither a result nor an error; it must have one of them")
+    if "result" in message and "error" in message:
+        null = [f"; leave out {name!r}, which is null" for name in ("error", "result") if message[name] is None]
+        return ProtocolError(f"an answer with both a result and an error; it must have one of them{''.join(null[:1])}")
     if not message.keys() <= _MEMBERS:
         return _unknown("an answer", message.keys() - _MEMBERS)
     if "result" in message:
@@ -124,6 +150,9 @@ def unexpected_message(message: Mapping[str, Any]) -> ProtocolError:
         return ProtocolError(f"a notification, {shorten(message['method'])}: a backend only answers")
     error = message.get("error")
     said = f", saying {shorten(error, 200)}" if error is not None else ""
+    if "id" not in message:
+        members = ", ".join(map(shorten, list(message)[:_SHOWN])) or "none"
+        return ProtocolError(f"a message without the `id` of its request ({_ENVELOPE}, found is {members}){said}")
     return ProtocolError(f"an answer with the id {shorten(message.get('id'), 40)}, which was never asked{said}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import site
@@ -75,8 +76,7 @@ def _command(text: str, suite: Suite, wire: str, same_process: bool) -> BackendC
         return _worker(text, text, suite, wire, same_process)
     arguments = _split_command(text)
     if shutil.which(arguments[0]) is None:
-        if Path(arguments[0]).is_file():
-            raise BackendNotFound(f"{arguments[0]!r} is a file that cannot be executed; name the interpreter before it")
+        _refuse_program(arguments[0], text)
         known = ", ".join([*suite.backends, "python:module"])
         close = get_close_matches(text, suite.backends, 1)
         meant = f"did you mean {close[0]}? " if close else ""
@@ -95,8 +95,7 @@ def _declared(text: str, command: str, suite: Suite, wire: str, folder: Path) ->
     elif "/" in first:
         first = str(folder / first)
     if shutil.which(first) is None:
-        if Path(first).is_file():
-            raise BackendNotFound(f"{first!r} is a file that cannot be executed; name the interpreter before it")
+        _refuse_program(first, command)
         raise BackendNotFound(f"command not found: {first!r}, of the backend {text!r} in {suite.path_text(suite.file)}")
     return BackendCommand(text, (first, *rest), _ours(wire), folder=folder)
 
@@ -144,6 +143,20 @@ def _worker(text: str, target: str, suite: Suite, wire: str, same_process: bool 
     worker = (sys.executable, "-P", "-m", "conformance.backend.worker", named, str(suite.spec))
     environment = {**_ours(wire), "TALLY_SPEC_DIR": str(suite.spec)}
     return BackendCommand(text, worker, environment, named if same_process else "")
+
+
+def _refuse_program(program: str, command: str) -> None:
+    """Raise BackendNotFound if a file, a folder, or words for a shell take the place of a program."""
+    if Path(program).is_file():
+        raise BackendNotFound(f"{program!r} is a file that cannot be executed; name the interpreter before it")
+    if Path(program).is_dir():
+        raise BackendNotFound(f"{program!r} is a folder; name a program in it, with its interpreter")
+    if (first := _split_command(command)[0]).startswith(("~", "$")) or _ASSIGNED.match(first):
+        said = f"{first!r} has a meaning for a shell alone, and none reads this command"
+        raise BackendNotFound(f"command not found: {said}; use: sh -c {shlex.quote(command)}")
+
+
+_ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 def _split_command(command: str) -> tuple[str, ...]:

@@ -101,6 +101,16 @@ def _crash(error: BaseException) -> NoReturn:
     os._exit(SOFTWARE)
 
 
+def _cause(error: BaseException) -> str:
+    """What an import raised, with file and line, on one line; the file below the current folder if it is there."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    file, line, said = last.filename, last.lineno, str(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        file, line, said = error.filename, error.lineno, error.msg
+    file = file.removeprefix(f"{Path.cwd()}{os.sep}")
+    return f"{file}:{line}: {type(error).__name__}: {' '.join(said.split())}"
+
+
 def main(arguments: list[str]) -> int:
     """Serve the named object; return the exit status."""
     if len(arguments) != 2:
@@ -122,9 +132,9 @@ def main(arguments: list[str]) -> int:
     except MissingObject as error:
         print(f"tally: {error}", file=sys.stderr)
         return USAGE
-    except (Exception, SystemExit):  # a module that exits during its import is no backend either
+    except (Exception, SystemExit) as error:  # a module that exits during its import is no backend either
         traceback.print_exc()
-        print(f"tally: {arguments[0]!r} cannot be imported", file=sys.stderr)
+        print(f"tally: {arguments[0]!r} cannot be imported: {_cause(error)}", file=sys.stderr)
         return USAGE
     try:
         serve(wire, subject, signatures)

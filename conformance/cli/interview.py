@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from conformance.backend.driver import Call
 from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import (
+    NOT_ASKED,
     Lost,
     LostBackend,
     Observed,
@@ -73,7 +74,7 @@ class LazyBackend:
         """The outcomes of many calls, which may be open at the same time."""
         self.hello()
         for found in self.client.ask([Call(operator, inputs) for inputs in many]):
-            if isinstance(found, ProtocolError) and found.reason.startswith("not asked"):
+            if isinstance(found, ProtocolError) and found.reason.startswith(NOT_ASKED):
                 raise CommandError(self.name, "T007", found.reason, "shorten --timeout, or ask for one --position", 1)
             yield found
 

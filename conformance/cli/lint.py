@@ -23,7 +23,7 @@ from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding, subject_of
-from conformance.trial.committed_reports import MATRIX_FILE, UnreadableReport
+from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.mutants.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.frozen.governance import governance
@@ -108,11 +108,12 @@ def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintRe
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
-    """The checks that notice each mutant in the committed kill matrix; None if it is missing or does not name them."""
-    try:
-        return evidence_of(read_matrix(library.suite.reports / MATRIX_FILE))
-    except UnreadableReport:
-        return None
+    """The checks that notice each mutant in the committed kill matrix; None if it is missing or does not name them.
+
+    Raises UnreadableReport if it is damaged.
+    """
+    file = library.suite.reports / MATRIX_FILE
+    return evidence_of(read_matrix(file)) if file.exists() else None
 
 
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:
@@ -144,8 +145,8 @@ FORMATS = ("text", "json", "sarif")
 def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str) -> int:
     """Check the contracts, their requirements and their vectors against the rules in docs/lint-rules.md.
 
-    Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract or
-    source that cannot be read.
+    Exit status: 0 nothing found, 1 a finding, a line that is not covered or a source that changed, 2 a contract,
+    source or kill matrix that cannot be read.
 
     \b
     Examples:

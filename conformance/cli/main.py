@@ -160,7 +160,7 @@ class Commands(click.Group):
 def tally() -> None:
     """Compare an implementation with a machine-readable contract, bit for bit.
 
-    Exit status: 0 conformant or fine, 1 the thing judged is bad, 2 no judgement, 128 + n ended by signal n.
+    Exit status: 0 conformant or fine, 1 the thing judged is bad, 2 no judgement or Ctrl-C, 128 + n ended by signal n.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -89,15 +90,15 @@ class Outputs:
                 yield output.path, f"--format {str(output)!r}"
 
     def keep(self, backend: str, record: Record, observations: Observations) -> None:
-        """Write the files of a backend's folder, if it has one; raises CommandError."""
+        """Write all files of a backend's folder, if it has one, or none; raises CommandError."""
         folder = self.folders.get(backend)
         if folder is None:
             return
         contents = {FORMATS[name].file: page(name, [record], [observations], current_suite()) for name in self.inside}
         contents[OBSERVATIONS] = observations_text(observations).encode()
-        for name, content in contents.items():
-            with writing(f"--output {str(folder)!r}", _ELSEWHERE):
-                write_whole(folder / name, content)
+        with writing(f"--output {str(folder)!r}", _ELSEWHERE):
+            _write_all({folder / name: content for name, content in contents.items()})
+        for name in contents:
             say(f"wrote {folder / name}", err=True)
 
     def finish(self, records: Sequence[Record], observed: Sequence[Observations]) -> None:
@@ -106,6 +107,21 @@ class Outputs:
             assert output.path is not None
             made = page(output.format, records, observed, current_suite())
             write_page(made, output.path, f"--format {str(output)!r}")
+
+
+def _write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write all files; if one cannot be written, none of them stays. Raises OSError, which names that file."""
+    written: list[Path] = []
+    for file, content in contents.items():
+        try:
+            write_whole(file, content)
+        except OSError as error:
+            error.filename = str(file)
+            for one in written:
+                with suppress(OSError):
+                    one.unlink()
+            raise
+        written.append(file)
 
 
 def write_page(content: bytes, path: Path, place: str) -> None:

@@ -42,6 +42,7 @@ from conformance.trial.run import UnfitBackend, run_trial, selected_checks
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.jsontext import write_whole
 
+_WORD: Final = 4  # letters of a part of a name that a pattern may mean
 _SHOWN: Final = 3  # failures of an interrupted run
 # The options of a run with the same name on the command line.
 _AS_GIVEN: Final = (
@@ -99,6 +100,8 @@ def run_or_bad_hello(library: Library, corpus: Corpus, options: RunOptions) -> R
         hint = "answer tally.hello on stdout and nothing else there; `tally new-backend` writes a backend that does"
         if not error.begun:
             hint = "the backend ended before it read anything: is the command right? run it by hand"
+        elif error.understood:
+            hint = "correct its answer to tally.hello; `tally docs writing-a-backend` has an example and the rules"
         elif options.wire != "json":
             hint = f"does it speak {options.wire}, which TALLY_WIRE tells it? without --wire it is asked in JSON"
         place, said = f"--backend {options.backend!r}", error.stderr_tail.strip()
@@ -165,7 +168,8 @@ def _meant(library: Library, corpus: Corpus, options: RunOptions) -> str:
     # Only groups: comparing a word with ten thousand checks takes seconds.
     groups = {id_.rpartition("::")[0] or id_ for id_ in selected_checks(library, corpus, whole)}
     known = sorted(groups | {part for group in groups for part in group.split("::")})
-    return next((hint for one in options.select if (hint := nearest(one, known))), "")
+    words = sorted({word for part in known for word in re.split(r"[^A-Za-z0-9]+", part) if len(word) >= _WORD})
+    return next((hint for one in options.select if (hint := nearest(one, known) or nearest(one, words))), "")
 
 
 def _tell_interrupted(ended: Interrupted, options: RunOptions, suite: Suite) -> None:

@@ -21,15 +21,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SecondsParam(click.FloatRange):
-    """Seconds to wait; refuses `nan`, which every range accepts and no clock reaches."""
+    """Seconds to wait; refuses `nan` and `inf`, which every range accepts and no clock reaches."""
 
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; fails like the types of click."""
         seconds = super().convert(value, param, ctx)
-        if math.isnan(seconds):
-            self.fail(f"{value} is not a number of seconds", param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is not a finite number of seconds", param, ctx)
         return seconds
 
 

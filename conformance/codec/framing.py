@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -61,6 +62,8 @@ def _line_message(line: bytes) -> Mapping[str, Any]:
     # Each member of a list or object except the first follows a comma; only a long line can have too many.
     if len(line) > MAX_ITEMS and line.count(b",") + line.count(b"[") + line.count(b"{") > MAX_ITEMS:
         raise Garbage(f"more than {MAX_ITEMS} items in one message", line)
+    if line.startswith(BOM_UTF8):
+        raise Garbage("a line that begins with a byte order mark, where UTF-8 without one is wanted", line)
     try:
         message = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:

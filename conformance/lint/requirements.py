@@ -233,8 +233,9 @@ def reference_only(subject: LintTarget) -> Iterator[Found]:
 
 @rule("L414", "patches-apply")
 def patches_apply(subject: LintTarget) -> Iterator[Found]:
-    """The text that a mutant's patch replaces is in its file of the reference exactly once."""
-    hint = "`file` is below the folder of the reference; write `find` as it is there now, long enough to be there once"
+    """The text that a mutant's patch replaces is in its file of the reference exactly once, and the new one differs."""
+    find = "`file` is below the folder of the reference; write `find` as it is there now, long enough to be there once"
+    hint = f"{find}, and another text in `replace`"
     for id_, reason in subject.unusable.items():
         yield subject.library.mutants[id_].position, f"the mutant {id_} cannot be made: {reason}", id_, hint
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from conformance.backend.outcome import UNREGISTERED
+from conformance.backend.outcome import UNREGISTERED, is_unasked, kind_of_loss
 from conformance.report.record import Entry, Prose, Record, called, cited_by_guards
 from conformance.report.untrusted import for_log, one_line, printable
 from conformance.vectors.compact import is_marker
@@ -43,6 +43,7 @@ def failures_of(entries: Iterable[Entry], excused: bool = False) -> list[Entry]:
 def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
     """The distinct failures: first those with a readable difference, among these the most frequent first.
 
+    Checks that were not asked come last: another failure is the cause.
     Fuzzed calls join the frozen cases that differ at the same place, so that a smaller call can represent them.
     """
     groups: dict[tuple[Any, ...], list[Entry]] = {}
@@ -53,7 +54,12 @@ def group_alike(failures: Sequence[Entry], prose: Prose) -> list[FailureGroup]:
         if len(hosts) == 1:
             groups[hosts[0]] += groups.pop(shape)
     found = [_group_of(group, prose) for group in groups.values()]
-    return sorted(found, key=lambda alike: (_is_opaque(alike.first), -alike.size, alike.first["id"]))
+    return sorted(found, key=_order)
+
+
+def _order(alike: FailureGroup) -> tuple[Any, ...]:
+    first = alike.first
+    return (is_unasked(first.get("message", "")), _is_opaque(first), -alike.size, first["id"])
 
 
 def _group_of(group: Sequence[Entry], prose: Prose) -> FailureGroup:
@@ -95,7 +101,7 @@ def _shape(entry: Entry) -> tuple[Any, ...]:
     difference = entry.get("difference")
     head = (entry["operator"], entry["kind"], entry["verdict"], entry.get("outcome", ""))
     if difference is None:
-        return (*head, _NUMBER.sub("#", entry.get("message", "")))
+        return (*head, kind_of_loss(entry.get("message", "")))
     codes = tuple(value if _is_code(value) else "" for value in (difference["expected"], difference["actual"]))
     return (*head, _NUMBER.sub("#", difference["path"]), codes, tuple(entry.get("broken", ())))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from conformance.backend.outcome import is_unasked, kind_of_loss
 from conformance.contract.wording import counted
 from conformance.trial.check import Verdict
 
@@ -111,9 +112,12 @@ def _red(members: Mapping[str, Any]) -> Iterator[str]:
     if failed:
         yield f"{failed} of {counted(ran, 'check')} failed"
     if errors:
-        said = {entry.get("message", "") for entry in errors}
-        why = f": {_short(said.pop())}" if len(said) == 1 and "" not in said else ""
-        yield f"{len(errors)} of {counted(ran, 'check')} errored{why}"
+        said = [entry.get("message", "") for entry in errors]
+        causes = [one for one in said if not is_unasked(one)]
+        unasked = f" ({len(said) - len(causes)} not asked)" if 0 < len(causes) < len(said) else ""
+        kinds = {kind_of_loss(one) for one in causes or said}
+        why = f": {_short((causes or said)[0])}" if len(kinds) == 1 and "" not in kinds else ""
+        yield f"{len(errors)} of {counted(ran, 'check')} errored{unasked}{why}"
     if missing := members["missing"]:
         yield f"required, but not declared: {some_of(missing)}"
     if passing := members["unexpected_passes"]:

@@ -51,14 +51,21 @@ LATE = [
         f"{M}:6:3: L414 the mutant bounds-not-compared cannot be made: operators.py: the text to replace is th"
         "ere 0 times, not once: 'if not low < high:'\n"
         "    hint: `file` is below the folder of the reference; write `find` as it is there now, long enough to be the"
-        "re once",
+        "re once, and another text in `replace`",
+    ),
+    (
+        "patch-without-a-mistake", M, 'replace: "if False:"', 'replace: "if not low <= high:"',
+        f"{M}:6:3: L414 the mutant bounds-not-compared cannot be made: operators.py: `replace` is the same text as `fi"
+        "nd`: 'if not low <= high:'\n"
+        "    hint: `file` is below the folder of the reference; write `find` as it is there now, long enough to be the"
+        "re once, and another text in `replace`",
     ),
     (
         "patch-of-no-file", M, "file: operators.py", "file: operator.py",
         f"{M}:6:3: L414 the mutant bounds-not-compared cannot be made: operator.py: there is no such file in the folde"
         "r of the reference; did you mean operators.py?\n"
         "    hint: `file` is below the folder of the reference; write `find` as it is there now, long enough to be the"
-        "re once",
+        "re once, and another text in `replace`",
     ),
     (
         "guard-that-is-gone", M, "Bounds.Clamp_v1#ordered\"]", "Bounds.Clamp_v1#order\"]",

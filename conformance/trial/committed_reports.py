@@ -25,4 +25,5 @@ def read_report(file: Path, format_: int, meaning: Callable[[Any], T], command: 
             raise ValueError(f"format {record['format']!r}")
         return meaning(record)
     except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise UnreadableReport(f"{file}: {error!r:.200}\n    hint: run `{command}`") from None
+        said = f"it is damaged, or no report of format {format_} ({error!r:.200})"
+        raise UnreadableReport(f"{file}: {said}\n    hint: run `{command}`") from None

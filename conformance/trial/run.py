@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance import __version__
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
-from conformance.backend.hello import BadHello, Hello
+from conformance.backend.hello import BadHello, Hello, WrongHello
 from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendCommand, resolve
 from conformance.backend.sandbox import Sandbox, bwrap_version
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 class UnfitBackend(Exception):
-    """A backend gave no valid hello; carries what it wrote on stderr, and whether it ever read or wrote anything."""
+    """No valid hello; carries its stderr, whether it `begun` at all, and whether its answer was `understood`."""
 
-    def __init__(self, reason: str, stderr_tail: str, begun: bool = True) -> None:
+    def __init__(self, reason: str, stderr_tail: str, begun: bool = True, understood: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.stderr_tail, self.begun = reason, stderr_tail, begun
+        self.reason, self.stderr_tail, self.begun, self.understood = reason, stderr_tail, begun, understood
 
-    def __reduce__(self) -> tuple[type[UnfitBackend], tuple[str, str, bool]]:
-        return UnfitBackend, (self.reason, self.stderr_tail, self.begun)
+    def __reduce__(self) -> tuple[type[UnfitBackend], tuple[str, str, bool, bool]]:
+        return UnfitBackend, (self.reason, self.stderr_tail, self.begun, self.understood)
 
 
 def run_trial(library: Library, corpus: Corpus, options: RunOptions, progress: Progress = NO_PROGRESS) -> RunResult:
@@ -244,7 +244,8 @@ class _Run:
         except (BadHello, LostBackend) as error:
             reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
             begun = not isinstance(error, BadHello) or error.begun
-            raise UnfitBackend(reason, driver.stderr_tail.decode("utf-8", "replace"), begun) from None
+            tail, understood = driver.stderr_tail.decode("utf-8", "replace"), isinstance(error, WrongHello)
+            raise UnfitBackend(reason, tail, begun, understood) from None
         process.kill()
         return hello
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from conformance.backend.driver import Driver
-from conformance.backend.outcome import ProtocolError, describe
+from conformance.backend.outcome import NOT_ASKED, ProtocolError, describe
 from conformance.backend.scheduler import ConversationResult, TimeoutBudget
 from conformance.trial.cases import conversation_verdicts, stand_in_loss
 from conformance.trial.check import Check, FailedCall, Kind, Result, Verdict, lost
@@ -227,7 +227,7 @@ def _with_call(result: Result, trial: Trial, number: int) -> Result:
 
 def unasked(check: Check, why: str) -> Result:
     """The verdict on a check that is not tried because the backend was lost too often."""
-    return lost(check, ProtocolError(f"not asked: {why}"))
+    return lost(check, ProtocolError(NOT_ASKED + why))
 
 
 def by_operator(trials: Iterable[Trial]) -> list[list[Trial]]:

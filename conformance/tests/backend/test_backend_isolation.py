@@ -78,7 +78,7 @@ def test_a_framed_message_that_is_no_answer_is_an_outcome_and_the_process_goes_o
     held = run_numbers(by, 10)
     assert held.findings == {
         **all_but(7, count=10),
-        "7": ProtocolError("an answer must have either a result or an error"),
+        "7": ProtocolError("an answer with neither a result nor an error; it must have one of them"),
     }
     assert (held.lost, by.unattributed) == ({}, [])
 

@@ -79,6 +79,9 @@ def test_the_time_zone_has_an_offset_of_half_an_hour_and_daylight_saving(
         ("python:", "names no module"),
         ("node 'backend.js", "cannot be split"),
         ("no-such-command --x", "command not found: 'no-such-command'; a backend is one of reference"),
+        ("PORT=1 python b.py", "'PORT=1' has a meaning for a shell alone, and none reads this command; use: sh -c '"),
+        ("~/b.py", "'~/b.py' has a meaning for a shell alone, and none reads this command; use: sh -c '~/b.py'"),
+        (str(ROOT), "is a folder; name a program in it"),
         (str(ROOT / "pyproject.toml"), "is a file that cannot be executed"),
     ],
 )

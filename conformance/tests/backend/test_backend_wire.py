@@ -13,7 +13,7 @@ import pytest
 from conformance.backend.command import Process
 from conformance.backend.driver import Conversation
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, RawResult, Timeout
+from conformance.backend.outcome import Crash, LostBackend, Outcome, ProtocolError, RawResult, Timeout, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.backend.scheduler import Pipeline
 from conformance.codec.framing import DIALECTS
@@ -38,6 +38,9 @@ SAID = {
     "id_as_float": "an answer with the id 1.0, which was never asked",
     "id_true": "an answer with the id True, which was never asked",
     "id_null": "an answer with the id None, which was never asked, saying {'code': -32700, 'message': 'Parse error'}",
+    "id_missing": "a message without the `id` of its request (wanted is "
+    """{"jsonrpc": "2.0", "id": .., "result": ..}, found is 'jsonrpc', 'result')""",
+    "byte_order_mark": "a line that begins with a byte order mark, where UTF-8 without one is wanted",
     "notification": "a notification, 'log': a backend only answers",
     "invalid_utf8": "a line that is not UTF-8 at byte 39",
     "duplicate_key": "a line that is not JSON (an object with a key twice)",
@@ -54,6 +57,22 @@ def test_a_message_in_bad_form_is_a_protocol_error_that_can_be_printed(form: str
     assert reason.reason.startswith(SAID.get(form, "a"))
     assert reason.reason.isprintable()
     assert len(reason.reason) < 1000
+
+
+NOT_ONE = {
+    "result_and_error": "an answer with both a result and an error; it must have one of them",
+    "neither": "an answer with neither a result nor an error; it must have one of them",
+    "result_and_null_error": "an answer with both a result and an error; it must have one of them; "
+    "leave out 'error', which is null",
+}
+
+
+@pytest.mark.parametrize("way", sorted(NOT_ONE))
+def test_an_answer_that_is_not_one_of_two_says_what_it_has(way: str) -> None:
+    running = process("answers_seven_with_a_non_answer", way, timeout=5)
+    running.hello()
+    assert ask(running, 7) == ProtocolError(NOT_ONE[way])
+    running.kill()
 
 
 @pytest.mark.parametrize("way", sorted(WAYS))
@@ -112,6 +131,14 @@ def test_half_a_message_does_not_postpone_the_timeout_and_is_shown() -> None:
     running = process("hangs_at_hello", '{"jsonrpc": "2.0", "id"', hello_timeout=SOON)
     with pytest.raises(BadHello, match=r"no answer to tally.hello within 0.5 s; stdout has the beginning"):
         running.hello()
+
+
+def test_half_an_answer_to_a_call_is_shown_too() -> None:
+    reason = lost_on_seven(process("begins_seven"))
+    begun = b'{"jsonrpc": "2.0", "id": 1, "result": {"n": "7"}}'
+    assert reason == Timeout(SOON, begun)
+    assert describe(reason).startswith("a timeout: no answer within 0.5 s; stdout has the beginning of a message")
+    assert describe(reason).endswith(f"(is a flush missing, or the newline after JSON?): {begun!r}")
 
 
 def test_megabytes_for_a_backend_that_reads_nothing_end_in_a_timeout() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import known_failures
+from conformance.cli import known_failures, outputs
 from conformance.cli.known_failures import failed_last, remember
 from conformance.cli.main import status_of
 from conformance.cli.run import command
@@ -212,6 +213,8 @@ def test_a_report_is_alone_on_stdout(format_: str, capsys: Capture) -> None:
     assert "NOT CONFORMANT" in printed.err
 
 
+CONTENT = "correct its answer to tally.hello; "
+ENVELOPE = "answer tally.hello on stdout and nothing else there; "
 SLOW = """\
 import json, sys, time
 for line in sys.stdin:
@@ -226,6 +229,49 @@ for line in sys.stdin:
         time.sleep(0.05)
     print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": said}}), flush=True)
 """
+
+
+@pytest.mark.parametrize(
+    ("edited", "said", "hint"),
+    [
+        (('"wires": ["json"]', '"wires": ["cbor"]'), "`wires` must list 'json', the wire in use (--wire), ", CONTENT),
+        (('"protocol": 1', '"protocol": 2'), "protocol 1 was asked for, the backend speaks 2", CONTENT),
+        (('"result": said', '"error": {{"code": -32601}}'), "tally.hello was answered by the failure", CONTENT),
+        (('{{"jsonrpc": "2.0", "id": asked["id"], "result": said}}', "said"), "without the `id` of", ENVELOPE),
+        (("for line in", 'print("ready", flush=True)\nfor line in'), "a line that is not JSON", ENVELOPE),
+    ],
+)
+def test_the_hint_for_a_bad_hello_fits_it(
+    edited: tuple[str, str], said: str, hint: str, tmp_path: Path, capsys: Capture
+) -> None:
+    assert SLOW.count(edited[0]) == 1
+    (tmp_path / "slow.py").write_text(SLOW.replace(*edited).format(operator=OPERATOR))
+    assert run("--backend", shlex.join([sys.executable, str(tmp_path / "slow.py")])) == 1
+    first, second, *_ = capsys.readouterr().err.partition("--backend ")[2].splitlines()
+    assert "T002 no valid hello: " in first
+    assert said in first
+    assert second.startswith(f"    hint: {hint}")
+
+
+def test_files_of_a_run_are_written_all_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(file: Path, content: bytes) -> None:
+        if file.name == "observations.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        file.write_bytes(content)
+
+    monkeypatch.setattr(outputs, "write_whole", full)
+    assert run("--output", str(tmp_path), "--format", "junit") == 2
+    said = f"--output {str(tmp_path)!r}: T011 cannot be written: {tmp_path / 'observations.json'}: No space left"
+    assert said in (err := capsys.readouterr().err)
+    assert "wrote " not in err
+    assert list(tmp_path.glob("*.*")) == []
+
+
+def test_a_misspelt_word_of_a_name_is_suggested(capsys: Capture) -> None:
+    assert run("-k", "pinnd", few=False) == 2
+    assert "no check has this in its id; did you mean pinned?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("times", [1, 2])

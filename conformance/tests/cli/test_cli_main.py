@@ -66,6 +66,21 @@ def test_an_empty_path_is_not_the_current_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_help_says_the_status_of_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main.status_of(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{raising(KeyboardInterrupt(), monkeypatch)} no judgement or Ctrl-C, 128 + n" in said
+
+
+@pytest.mark.parametrize("wrong", ["nan", "inf", "1e999"])
+@pytest.mark.parametrize("command", ["run", "crash", "certify", "explain"])
+def test_a_timeout_is_a_finite_number(command: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.status_of([command, "--timeout", wrong]) == 2
+    assert f"{wrong} is not a finite number of seconds" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("prefix", [".", "..", "/"])
 def test_keys_need_names(prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.status_of(["keys", "new", prefix]) == 2

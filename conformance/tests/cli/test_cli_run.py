@@ -288,11 +288,6 @@ def test_a_list_that_cannot_be_written_is_a_complaint(tmp_path: Path, capsys: Ca
     assert "T011 cannot be written" in capsys.readouterr().err
 
 
-def test_a_timeout_is_a_number(capsys: Capture) -> None:
-    assert run("--timeout", "nan") == 2
-    assert "nan is not a number of seconds" in capsys.readouterr().err
-
-
 def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run() == 0

@@ -234,9 +234,24 @@ def test_the_second_lint_runs_no_rule(built: Path, capsys: Capture, monkeypatch:
     monkeypatch.setattr("conformance.cli.lint.lint", unused)
     assert status_of(["lint"]) == 0
     (built / "reports").mkdir()
-    (built / "reports" / "kill-matrix.json").write_text("{}", "utf-8")
+    (built / "reports" / "kill-matrix.json").write_text('{"format": 2, "cases": {}, "mutants": {}}', "utf-8")
     assert status_of(["lint"]) == 2  # a mistake in tally itself: the rules ran, because they may look at this
     assert "known already" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("one_rule")
+def test_a_damaged_kill_matrix_is_no_missing_one(built: Path, capsys: Capture) -> None:
+    assert status_of(["lint"]) == 0
+    assert "warning: no kill matrix" in capsys.readouterr().err
+    file = built / "reports" / "kill-matrix.json"
+    file.parent.mkdir()
+    for text in ("", "{}", "[]", '{"mutants": 3}', '{"format": 2, "cases": {}, "mutants": 3}'):
+        file.write_text(text, "utf-8")
+        assert status_of(["lint"]) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(f"{file}: T004 it is damaged, or no report of format 2 (")
+        assert said.err.endswith("\n    hint: run `tally mutants --write`\n")
+        assert said.out == ""
 
 
 @pytest.mark.usefixtures("one_rule")
@@ -246,7 +261,7 @@ def test_a_run_after_a_clean_lint_runs_no_rule(built: Path, monkeypatch: pytest.
         require_clean_contracts(library_module.load_library(suite), corpus_module.load_corpus(suite))
 
     (built / "reports").mkdir()  # lint reads the kill matrix, a run does not
-    (built / "reports" / "kill-matrix.json").write_text("{}", "utf-8")
+    (built / "reports" / "kill-matrix.json").write_text('{"format": 2, "cases": {}, "mutants": {}}', "utf-8")
     assert status_of(["lint"]) == 0
     monkeypatch.setattr("conformance.cli.lint.lint", unused)
     required()

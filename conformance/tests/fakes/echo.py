@@ -5,6 +5,7 @@ Every function below is a sin and is named for it. An `on_seven` sin is one that
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -43,6 +44,7 @@ FORMS = {
 }
 WAYS: dict[str, dict[str, Any]] = {
     "result_and_error": {"jsonrpc": "2.0", "result": {}, "error": {"code": 1, "message": "x"}},
+    "result_and_null_error": {"jsonrpc": "2.0", "result": {}, "error": None},
     "neither": {"jsonrpc": "2.0"},
     "no_version": {"result": {"n": "7"}},
     "another_version": {"jsonrpc": "1.0", "result": {"n": "7"}},
@@ -69,6 +71,7 @@ HELLOS: dict[str, Any] = {
     "a_list": [HELLO],
     "null": None,
     "wires_as_text": {**HELLO, "wires": "json"},
+    "another_wire": {**HELLO, "wires": ["cbor"]},
 }
 FLOODS = {
     "line": b"x" * 65536,
@@ -145,6 +148,16 @@ def forgets_seven() -> None:
 
 def hangs_on_seven() -> None:
     on_seven(lambda _: time.sleep(60))
+
+
+def begins_seven() -> None:
+    """It answers without the newline at the end."""
+
+    def sin(request: Request) -> bool:
+        say(json.dumps(answer(request)).encode())
+        return False
+
+    on_seven(sin)
 
 
 def closes_stdout_on_seven() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -134,6 +135,22 @@ def test_several_backends_stand_side_by_side() -> None:
     assert row.split()[1:] == ["0/1", "FAIL", "1/1", "pass"]
     assert "NOT CONFORMANT: 1 of 1 check failed; 1 of 3 operators, profile standard, crash safety not tried" in text
     assert text.rstrip().endswith("CONFORMANT: 1 of 3 operators, profile standard, crash safety not tried")
+
+
+def test_the_cause_comes_before_what_was_not_asked_and_the_verdict_names_it() -> None:
+    """The bytes of a line differ from check to check; they make no other failure of it."""
+    said = "a protocol error: a line that is not UTF-8 at byte {}: b'{}'"
+    causes = [error(f"z-{k}", said.format(60 + k, "x" * k)) for k in range(2)]
+    unasked = "a protocol error: not asked: the backend was lost in each of 2 checks of this operator"
+    text = page(record(*causes, *(error(f"a-{k}", unasked) for k in range(5))))
+    assert f"Error group 1 of 2 (2 checks): {MAP}::tail-blocks::z-0" in text
+    assert f"Error group 2 of 2 (5 checks): {MAP}::tail-blocks::a-0" in text
+    verdict = text.splitlines()[-1]
+    assert verdict.startswith(f"NOT CONFORMANT: 7 of 7 checks errored (5 not asked): {causes[0].message}; ")
+
+
+def error(name: str, message: str) -> Result:
+    return replace(lost(MAP, name), outcome="protocol_error", message=message)
 
 
 def test_the_last_line_is_the_verdict() -> None:

@@ -170,6 +170,20 @@ def test_a_patch_that_does_not_apply_is_red_and_says_why(own: Path, capsys: Capt
     assert "bounds-not-compared not applied: operators.py: the text to replace is there 0 times" in said
 
 
+def test_a_mutant_that_does_not_run_is_said_once_with_the_error_and_its_place(own: Path, capsys: Capture) -> None:
+    """Not as a change of the kill matrix too, whose hint would be to write the matrix."""
+    assert status_of(["mutants", "--write"]) == 0
+    edit(own / "spec" / "bounds" / "mutants.yaml", "if False:", "if (:")
+    capsys.readouterr()
+    assert status_of(["mutants"]) == 1
+    _, red = capsys.readouterr().out.split("red: ", 1)
+    assert red == (
+        "bounds-not-compared does not run: tally: 'reference.operators:backend' cannot be imported: "
+        "reference/operators.py:11: SyntaxError: invalid syntax\n"
+        "    hint: correct the mutant at spec/bounds/mutants.yaml:6:3\n"
+    )
+
+
 def test_a_suite_that_does_not_say_how_mutants_start_is_told_so(own: Path, capsys: Capture) -> None:
     edit(own / "tally.toml", 'folder = "reference"', "")
     assert status_of(["mutants", "no-upper-bound"]) == 2

@@ -168,7 +168,8 @@ def matrix_problems(matrix: KillMatrix, mutants: Mapping[str, Mutant]) -> Iterat
             case Status.CONTROL_DEAD:
                 yield f"{row.id} is a control, yet {row.first} fails on it"
             case Status.NOT_APPLIED | Status.DOES_NOT_RUN:
-                yield f"{row.id} {row.status.value}: {row.reason}"
+                where = mutants[row.id].position
+                yield f"{row.id} {row.status.value}: {row.reason}\n    hint: correct the mutant at {where}"
     for mutant in mutants.values():
         if mutant.equivalent_to not in mutants and mutant.equivalent_to:
             yield f"{mutant.id} is declared equivalent to {mutant.equivalent_to}, which is no mutant"
@@ -260,11 +261,16 @@ def read_matrix(file: Path) -> KillMatrix:
 
 
 def matrix_changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
-    """One sentence for each mutant whose row differs, and for cases that came or went."""
+    """One sentence for each mutant whose row differs, and for cases that came or went.
+
+    A mutant that cannot be tried must be corrected first: `matrix_problems` says so.
+    """
     for id_ in sorted(committed.rows.keys() | fresh.rows.keys()):
         old, new = committed.rows.get(id_), fresh.rows.get(id_)
         if old is None or new is None:
             yield f"{id_} is {'new' if old is None else 'gone'}"
+        elif new.status in (Status.NOT_APPLIED, Status.DOES_NOT_RUN):
+            continue
         elif old.status is not new.status:
             yield f"{id_} was {old.status.value}, is {new.status.value}"
         elif old.killed != new.killed:
