@@ -167,6 +167,12 @@ def test_like_causes_of_a_missing_value_are_one_finding(tmp_path: Path, referenc
     assert problem.hint.endswith(hint)
 
 
+def test_cases_that_a_lost_reference_is_not_asked_any_more_are_the_same_finding(tmp_path: Path) -> None:
+    widths = ", ".join(map(str, range(1, 31)))
+    (problem,) = frozen(tmp_path, INTRO + f"    matrix: {{width: [{widths}]}}\n", "", "crashes").problems
+    assert problem.message.endswith(f"likewise in 29 other cases of {OPERATOR}")
+
+
 def test_a_pinned_answer_that_is_none_is_one_finding(tmp_path: Path) -> None:
     (problem,) = frozen(tmp_path, INTRO + pinned("{result: {after.lap: 0}}"), "", "mistypes").problems
     assert problem.code == "V007"

@@ -109,7 +109,9 @@ def derive(
             if runs == (one.accumulation is not None)
         ]
         for one in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, TIMEOUT).run(talks):
-            if one.finding is None:
+            if not one.asked and faults:
+                faults[one.key] = list(faults.values())[-1]  # given up, for the reason of the last loss
+            elif one.finding is None:
                 assert one.lost is not None
                 said = describe(one.lost)
                 raised, colon, _ = one.stderr.rstrip().rpartition("\n")[2].partition(":")  # the kind of exception
