@@ -80,7 +80,7 @@ def _called_methods(subject: LintTarget, contract: Contract) -> set[str]:
 
 @contract_rule("L102", "codes-registered")
 def codes_registered(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Every failure code that a clause, pin, read or frozen case names is in errors.yaml, and an operator declares it."""
+    """Every failure code that a clause, pin, read or frozen case names is in errors.yaml, and is declared."""
     registry, declared = subject.library.errors, contract.codes
     for path, code in _codes(contract):
         if code not in registry:
