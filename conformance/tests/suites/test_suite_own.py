@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -169,6 +170,29 @@ def test_init_overwrites_nothing(own: Path, capsys: Capture) -> None:
     assert status_of(["init", "."]) == 2
     assert "T005 this file exists already" in capsys.readouterr().err
     assert (own / "tally.toml").read_bytes() == before
+
+
+def test_git_keeps_nothing_that_the_tools_leave(own: Path, tool: Callable[[str], str]) -> None:
+    def seen() -> str:
+        listing = [tool("git"), "ls-files", "--others", "--exclude-standard"]
+        return subprocess.run(listing, check=True, capture_output=True, text=True).stdout
+
+    subprocess.run([tool("git"), "init", "-q", "."], check=True)
+    before = seen()
+    assert status_of(["run", "--format", "junit"]) == 0
+    assert status_of(["keys", "new", "me"]) == 0
+    (own / "reference" / "__pycache__").mkdir(exist_ok=True)
+    (own / "reference" / "__pycache__" / "operators.pyc").touch()
+    assert (own / "reports" / "last" / "junit.xml").is_file()
+    assert sorted(seen().splitlines()) == sorted([*before.splitlines(), "me.pub"])
+
+
+def test_a_gitignore_that_is_there_stays(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / ".gitignore"
+    file.write_text("mine\n")
+    assert status_of(["init", str(tmp_path)]) == 0
+    assert f"left as it is: {file}" in capsys.readouterr().out
+    assert file.read_text() == "mine\n"
 
 
 def test_every_mutant_is_the_reference_in_a_patched_copy(own: Path, capsys: Capture) -> None:
