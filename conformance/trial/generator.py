@@ -16,22 +16,25 @@ from typing import Any
 
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
-from conformance.contract.yaml.source import MalformedContract, Position, Problem
+from conformance.contract.suite_file import entry_place
+from conformance.contract.yaml.source import MalformedContract, Problem
 
 
 def offered(suite: Suite, modules: Sequence[str], attribute: str) -> dict[str, Any]:
     """What modules of a suite offer under `attribute`, by name; raises MalformedContract where one cannot be used."""
     found: dict[str, Any] = {}
+    key = attribute.lower()  # under [suite]
     for name in modules:
-        module = _imported(suite, name)
+        module = _imported(suite, key, name)
         for one in getattr(module, attribute, ()):
             if one.name in found:
-                raise _unusable(suite, f"two of the {attribute} of its modules are called {one.name}", "rename one")
+                message = f"two of the {attribute} of its modules are called {one.name}"
+                raise _unusable(suite, key, name, message, "rename one")
             found[one.name] = one
     return found
 
 
-def _imported(suite: Suite, name: str) -> Any:
+def _imported(suite: Suite, key: str, name: str) -> Any:
     root = str(suite.root)
     if root not in sys.path:
         sys.path.append(root)  # what a module imports later is found, and shadows nothing
@@ -43,11 +46,11 @@ def _imported(suite: Suite, name: str) -> Any:
             sys.path.remove(root)
     except Exception as error:
         said = f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"
-        raise _unusable(suite, said, "correct the module, or its name under [suite]") from None
+        raise _unusable(suite, key, name, said, "correct the module, or its name under [suite]") from None
 
 
-def _unusable(suite: Suite, message: str, hint: str) -> MalformedContract:
-    return MalformedContract([Problem(Position(str(suite.file), 1, 1), "C018", message, hint)])
+def _unusable(suite: Suite, key: str, name: str, message: str, hint: str) -> MalformedContract:
+    return MalformedContract([Problem(entry_place(suite, "suite", key, name), "C018", message, hint)])
 
 
 Native = dict[str, Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -172,29 +171,6 @@ def test_init_overwrites_nothing(own: Path, capsys: Capture) -> None:
     assert (own / "tally.toml").read_bytes() == before
 
 
-def test_git_keeps_nothing_that_the_tools_leave(own: Path, tool: Callable[[str], str]) -> None:
-    def seen() -> str:
-        listing = [tool("git"), "ls-files", "--others", "--exclude-standard"]
-        return subprocess.run(listing, check=True, capture_output=True, text=True).stdout
-
-    subprocess.run([tool("git"), "init", "-q", "."], check=True)
-    before = seen()
-    assert status_of(["run", "--format", "junit"]) == 0
-    assert status_of(["keys", "new", "me"]) == 0
-    (own / "reference" / "__pycache__").mkdir(exist_ok=True)
-    (own / "reference" / "__pycache__" / "operators.pyc").touch()
-    assert (own / "reports" / "last" / "junit.xml").is_file()
-    assert sorted(seen().splitlines()) == sorted([*before.splitlines(), "me.pub"])
-
-
-def test_a_gitignore_that_is_there_stays(tmp_path: Path, capsys: Capture) -> None:
-    file = tmp_path / ".gitignore"
-    file.write_text("mine\n")
-    assert status_of(["init", str(tmp_path)]) == 0
-    assert f"left as it is: {file}" in capsys.readouterr().out
-    assert file.read_text() == "mine\n"
-
-
 def test_every_mutant_is_the_reference_in_a_patched_copy(own: Path, capsys: Capture) -> None:
     assert status_of(["mutants", "--write"]) == 0
     said = capsys.readouterr().out
@@ -337,7 +313,26 @@ def test_a_law_without_its_conversation_is_refused_with_its_place(own: Path, cap
 def test_a_module_that_cannot_be_imported_is_refused(own: Path, capsys: Capture) -> None:
     (own / "suite_laws.py").write_text("raise RuntimeError('no')\n")
     assert status_of(["run"]) == 2
-    assert "C018 the module 'suite_laws' cannot be imported: RuntimeError: no" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "tally.toml:8:9: C018 the module 'suite_laws' cannot be imported: RuntimeError: no" in said
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('["suite_laws",\n    "more_laws"]', "9:5: C018 the module 'more_laws' cannot be imported"),
+        ("['suite_laws', 'more_laws']", "8:23: C018 the module 'more_laws' cannot be imported"),
+        ('["suite_laws", "copied_laws"]', "8:23: C018 two of the LAWS of its modules are called clamping-twice"),
+        ('["suite_laws", "\\u006dore_laws"]', "8:1: C018 the module 'more_laws' cannot be imported"),
+    ],
+)
+def test_a_module_that_cannot_be_used_has_the_place_of_its_entry(
+    written: str, said: str, own: Path, capsys: Capture
+) -> None:
+    shutil.copy(own / "suite_laws.py", own / "copied_laws.py")
+    edit(own / "tally.toml", '["suite_laws"]', written)
+    assert status_of(["run"]) == 2
+    assert f"tally.toml:{said}" in capsys.readouterr().err
 
 
 def test_lint_knows_the_parameters_of_a_law(own: Path, capsys: Capture) -> None:
