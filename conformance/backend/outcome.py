@@ -84,11 +84,17 @@ class Unsendable(Exception):
         self.reason = ProtocolError(str(self))
 
 
-def describe(outcome: Outcome) -> str:
-    """An outcome in a few words for people."""
+def describe(outcome: Outcome | Observed) -> str:
+    """An outcome in a few words for people, before or after the check against the types of the contract."""
     match outcome:
-        case RawResult():
+        case RawResult() | ObservedResult():
             return "a result"
+        case ObservedFailure(code):
+            return f"the failure {code}"
+        case BadAnswer(error) if error.expected == UNREGISTERED:
+            return f"the failure {error.found}: expected {UNREGISTERED}"
+        case BadAnswer(error):
+            return f"an answer of another type: {error}"
         case Failure(code, message):
             return f"the failure {shorten(message)} ({shorten(code)})"
         case Crash(detail):

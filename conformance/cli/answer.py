@@ -59,13 +59,35 @@ def check_facts(id_: str, contract: Contract, library: Library) -> list[Fact]:
         name = id_.split("#", 1)[1].split("::", 1)[0]
         for law in contract.laws:
             if law.law == name:
+                declared = library.laws.get(name)
+                if declared is not None:
+                    facts.append(Fact("law", f"{declared.sentence} [{declared.position}]"))
+                    facts += [Fact("calls", ", ".join(declared.calls))] if declared.calls else []
                 facts.append(Fact("contract", str(law.position)))
-                facts.append(Fact("over", json_text(law.over)))
+                facts += [Fact("over", json_text(law.over))] if law.over else []
                 facts += cited(law.requirements, law.rulings, library)
     else:
         facts.append(Fact("contract", str(contract.position)))
         facts.append(Fact("purity", contract.purity))
     facts.append(Fact("next", "the record of a failing run has the call: add --record FOLDER/record.json"))
+    return facts
+
+
+def entry_facts(id_: str, library: Library) -> list[Fact]:
+    """The facts of the requirement, ruling or mutant with this id; none if there is none."""
+    facts: list[Fact] = []
+    if (row := library.requirement(id_)) is not None:
+        facts += cited([id_], (), library)
+        facts += [Fact("check", check) for check in row.checks]
+        facts += [Fact("excluded", row.excluded)] if row.excluded else []
+    if (ruling := library.rulings.get(id_)) is not None:
+        facts += [Fact("question", ruling.question), *cited((), [id_], library)]
+        facts += cited(ruling.requirements, (), library)
+    if (mutant := library.mutants.get(id_)) is not None:
+        facts += [Fact("mutant", f"{id_}: {mutant.sentence} [{mutant.position}]")]
+        facts += [Fact("breaks", check) for check in mutant.breaks]
+        facts += cited(mutant.requirements, mutant.rulings, library)
+        facts.append(Fact("next", f"`tally mutants {id_}` tells what notices it"))
     return facts
 
 
@@ -104,7 +126,7 @@ def contract_facts(contract: Contract) -> list[Fact]:
         facts.append(Fact("requires", f"{guard.id}: {guard.expression.text} else {guard.code} ({named})"))
     for refusal in contract.refuses:
         named = ", ".join((*refusal.requirements, *refusal.rulings))
-        facts.append(Fact("refuses", f"{refusal.id}: {refusal.when}, then {refusal.code} ({named})"))
+        facts.append(Fact("refuses", f"{refusal.id}: {refusal.when.rstrip('.')}, then {refusal.code} ({named})"))
     for clause in contract.ensures:
         facts.append(Fact("ensures", f"{clause.id}: {clause.expression.text} ({', '.join(clause.requirements)})"))
     facts += [Fact("law", f"{law.law} ({', '.join(law.requirements)})") for law in contract.laws]

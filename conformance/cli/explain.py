@@ -17,6 +17,7 @@ from conformance.cli.answer import (
     case_facts,
     check_facts,
     contract_facts,
+    entry_facts,
     workload_facts,
 )
 from conformance.cli.console import CommandError, nearest, require_known, say
@@ -32,7 +33,7 @@ from conformance.cli.sequence import (
     sequence_in_words,
     sequence_over,
 )
-from conformance.cli.suite import contract_named, frozen_vectors, specification
+from conformance.cli.suite import contract_named, frozen_vectors, is_operator, specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.family import SequenceDeclaration
@@ -50,6 +51,9 @@ _MARKS = "[#!?%]"  # the sign after the operator in the id of a check that is no
 def explain(target: str, options: AnswerOptions) -> int:
     """Print all facts; return 1 if a named backend and the reference answer differently."""
     library = specification()
+    if (entry := entry_facts(target, library)) and not is_operator(library, target):
+        say(plain_lines(entry))
+        return 0
     corpus = frozen_vectors(library)
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
@@ -257,8 +261,8 @@ def command(
 ) -> int:
     """Show the contract clause and the requirement behind a check, and how the reference derives a value.
 
-    CHECK_OR_OPERATOR is a check id as `tally run` prints it, or an operator. With --backend the exit status is 1 if the
-    backend's answer differs from the reference's.
+    CHECK_OR_OPERATOR is a check id as `tally run` prints it, an operator, or the id of a requirement, a ruling or a
+    mutant. With --backend the exit status is 1 if the backend's answer differs from the reference's.
 
     \b
     Examples:

@@ -114,7 +114,7 @@ def _below(folder: Path) -> dict[str, str]:
 def command(folder: str, language: str | None, provider: str | None, suite: str | None, force: bool) -> int:
     """Write a new suite into DIR, or with `ci` the CI files of a suite.
 
-    A suite gets contracts, a reference, a law, mutants, the vectors and CI files. Inside DIR, `tally lint`,
+    A suite gets contracts, a reference, a law, mutants, vectors, a .gitignore and CI files. Inside DIR, `tally lint`,
     `tally vectors check` and `tally run` succeed at once. `ci` writes files for one service at the top of the
     repository: they lint, check the vectors, test the backend, upload JUnit and SARIF, publish the page and the badge,
     and verify the suite's certificates. Existing files are never overwritten without --force. Exit status: 0 written,
@@ -168,6 +168,7 @@ def _suite(folder: Path, language: str) -> int:
     assert not built.problems, built.problems
     for name in touched:
         say(f"wrote {folder / name}")
+    _write_missing({folder / ".gitignore": filled("gitignore", {})}, "the suite's tools leave __pycache__/ and others")
     _ci_files_of(suite)
     use_suite(suite)
     status = judge_mutants((), KINDS, 2, changed=False, write=True)
@@ -184,8 +185,13 @@ def _ci_files_of(suite: Suite) -> None:
         except CommandError as complaint:
             say(f"no CI files: {complaint}", err=True)
             return
-        for file, text in files.items():
-            if os.path.lexists(file):
-                say(f"left as it is: {file}; see `tally init ci --help`")
-            else:
-                write_files({file: text})
+        _write_missing(files, "see `tally init ci --help`")
+
+
+def _write_missing(texts: Mapping[Path, str], advice: str) -> None:
+    """Write the files that are not there; say of the others that they stay."""
+    for file, text in texts.items():
+        if os.path.lexists(file):
+            say(f"left as it is: {file}; {advice}")
+        else:
+            write_files({file: text})

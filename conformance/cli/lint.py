@@ -100,11 +100,11 @@ def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintRe
     with shown_progress("lint") as progress:
         subject = replace(subject, unusable=unusable_mutants(library) if with_evidence else {})
         progress.stage("contracts by rules", len(subject.contracts) * sum(rule.each_contract for rule in RULES))
-        found = tuple(sorted({*lint(replace(subject, step=progress.step)), *governed}))
+        found = {*lint(replace(subject, step=progress.step)), *governed}
         if with_evidence:  # `tally run` also accepts contracts that were edited and not built yet
-            current = lock_current.check(replace(subject, lock=read_lock(library.suite)))
-            found = told_once(subject, {*found, *current})
-    return LintResult(found, len(subject.contracts), sum(map(len, subject.cases.values())), evidence is not None)
+            found |= {*lock_current.check(replace(subject, lock=read_lock(library.suite)))}
+    told, cases = told_once(subject, found), sum(map(len, subject.cases.values()))
+    return LintResult(told, len(subject.contracts), cases, evidence is not None)
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:

@@ -77,6 +77,7 @@ def _sources_digest(library: Library, corpus: Corpus, with_evidence: bool) -> st
     matrix = library.suite.reports / MATRIX_FILE if with_evidence else None
     lock = library.suite.spec / "contracts.lock"
     texts = [contracts, cases, _content(lock), str((root / "conformance" / "tests").is_dir()), _content(matrix)]
+    texts += (str((root / "docs" / one.document).is_file()) for one in library.coverage.values())
     return digest_of_texts([*texts, *(f"{name} {_content(root / name)}" for name in names)])
 
 

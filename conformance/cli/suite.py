@@ -122,13 +122,22 @@ def _require_usable(library: Library) -> None:
         raise MalformedContract(found)
 
 
+def _operators_named(library: Library, operator: str) -> list[str]:
+    names = sorted(library.contracts)
+    return [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
+
+
+def is_operator(library: Library, operator: str) -> bool:
+    """Whether this is the name of an operator, or the end of the name of one."""
+    return len(_operators_named(library, operator)) == 1
+
+
 def contract_named(library: Library, operator: str) -> Contract:
     """The contract of an operator, found by its name or the end of its name; raises CommandError."""
-    names = sorted(library.contracts)
-    found = [name for name in names if name == operator] or [name for name in names if name.endswith(f".{operator}")]
+    found = _operators_named(library, operator)
     if len(found) == 1:
         return library.contracts[found[0]]
-    hint = nearest(operator, names, "`tally schema` without an operator lists them")
+    hint = nearest(operator, sorted(library.contracts), "`tally schema` without an operator lists them")
     raise CommandError(f"operator {operator!r}", "T003", "no contract has this name", hint)
 
 

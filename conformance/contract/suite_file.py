@@ -6,7 +6,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -264,18 +264,34 @@ class _Reading:
         self.problems.append(Problem(self._place(table, key), "C018", message, hint))
 
     def _place(self, table: str, key: str) -> Position:
-        """The position of a key; of its table if the key is not found; else the start of the file."""
-        here, found = "", (1, 1)
-        for number, line in enumerate(self.lines, start=1):
-            if header := re.match(r"\s*\[+\s*([\w\"'. -]+?)\s*\]", line):
-                here = header[1].strip("\"'")
-                if here == table:
-                    found = (number, line.index("[") + 1)
-                continue
-            named = re.match(r"\s*([\"']?)([\w.-]+)\1\s*[=.]", line)
-            if named and ((here, named[2]) == (table, key) or (not here and named[2].split(".")[0] == table)):
-                return Position(str(self.root / FILE), number, named.start(2) + 1)
-        return Position(str(self.root / FILE), *found)
+        return _key_place(self.root / FILE, self.lines, table, key)
+
+
+def _key_place(file: Path, lines: Sequence[str], table: str, key: str) -> Position:
+    """The position of a key; of its table if the key is not found; else the start of the file."""
+    here, found = "", (1, 1)
+    for number, line in enumerate(lines, start=1):
+        if header := re.match(r"\s*\[+\s*([\w\"'. -]+?)\s*\]", line):
+            here = header[1].strip("\"'")
+            if here == table:
+                found = (number, line.index("[") + 1)
+            continue
+        named = re.match(r"\s*([\"']?)([\w.-]+)\1\s*[=.]", line)
+        if named and ((here, named[2]) == (table, key) or (not here and named[2].split(".")[0] == table)):
+            return Position(str(file), number, named.start(2) + 1)
+    return Position(str(file), *found)
+
+
+def entry_place(suite: Suite, table: str, key: str, entry: str) -> Position:
+    """The position of a text in a list of the suite's file; of its key if it is not found there."""
+    lines = suite.file.read_text("utf-8-sig").splitlines()
+    place = _key_place(suite.file, lines, table, key)
+    for number, line in enumerate(lines[place.line - 1 :], start=place.line):
+        if found := re.search(rf"[\"']{re.escape(entry)}[\"']", line):
+            return Position(place.file, number, found.start() + 1)
+        if "]" in line:
+            break
+    return place
 
 
 def _resolved(path: Path) -> Path:

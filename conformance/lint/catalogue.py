@@ -74,12 +74,12 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
     known = list(findings)
     unbuilt, stale = _unbuilt(subject), {one.about for one in known if one.code == "L502"}
     waiting = {one.about for one in known if one.code == "L108"} & stale
-    unmet = _unmet(subject)
+    unmet, misplaced = _unmet(subject), dict(_misplaced(subject))
     misnamed, unknown_laws = _misnamed(subject.library), _unknown_laws(subject)
+    untested = _untested_with(subject.library, unbuilt | {*misplaced.values()})
     idle = {one.position for one in known if one.code == "L301"}
     contradicted = {one.about for one in known if one.code == "L305"}
     twice = any(one.code == "L401" and one.message.endswith("comes twice") for one in known)
-    misplaced = dict(_misplaced(subject))
     kept: list[Finding] = []
     for one in known:
         if one.code in ("L303", "L411", "L412") and one.position in idle:
@@ -94,7 +94,7 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
             continue
         if one.about in waiting and one.code in _MISS_CASES:
             continue
-        if one.code == "L401" and one.about in _untested_with(subject.library, unbuilt | {*misplaced.values()}):
+        if one.code in ("L401", "L411") and one.about in untested:
             continue
         if one.code == "L107" and one.position in (misnamed | unknown_laws.keys() | unmet.keys()):
             continue

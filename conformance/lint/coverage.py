@@ -41,19 +41,25 @@ def _holes(library: Library) -> Iterator[Found]:
             message = f"no coverage.yaml says what carries each line of {page.seed}"
             yield page.source.at(()), message, page.seed, "write it beside requirements.yaml"
             continue
-        yield from _unfilled(coverage)
+        yield from _unfilled(coverage, _source_place(library, coverage.document))
         yield from _ranges(coverage)
         yield from _rows(coverage, page)
 
 
-def _unfilled(coverage: Coverage) -> Iterator[Found]:
-    fill = f"tally lint --coverage --source {coverage.document} --update"
+def _source_place(library: Library, document: str) -> str:
+    """The path of a source from the folder of the suite, if it is where `tally init` puts one; else its name."""
+    kept = library.suite.root / "docs" / document
+    return library.suite.path_text(kept) if kept.is_file() else document
+
+
+def _unfilled(coverage: Coverage, place: str) -> Iterator[Found]:
+    fill = f"tally lint --coverage --source {place} --update"
     if not coverage.sha256 or not coverage.lines:
         message = f"the line count or the SHA-256 of {coverage.document} is missing"
         yield coverage.source.at(()), message, coverage.document, f"`{fill}` fills them in"
     for passage in coverage.passages:
         if not passage.digest:
-            message = f"{passage} of {coverage.document} has no digest"
+            message = f"{passage} of {coverage.document} {'has' if passage.size == 1 else 'have'} no digest"
             yield passage.position, message, coverage.document, f"read it against its carriers, then `{fill}`"
 
 
@@ -62,9 +68,10 @@ def _ranges(coverage: Coverage) -> Iterator[Found]:
     last_covered = 0
     for passage in coverage.passages:
         if passage.size < 1:
-            yield passage.position, f"{passage} ends before it begins", coverage.document, "write [first, last]"
+            yield passage.position, f"{passage} end before they begin", coverage.document, "write [first, last]"
         elif passage.first <= last_covered:
-            message = f"{passage} begins inside or before an earlier passage, which ends at line {last_covered}"
+            begins = "begins" if passage.size == 1 else "begin"
+            message = f"{passage} {begins} inside or before an earlier passage, which ends at line {last_covered}"
             yield passage.position, message, coverage.document, "each line belongs to one passage, in order"
         elif passage.first > last_covered + 1:
             message = f"no passage covers lines {last_covered + 1}-{passage.first - 1} of {coverage.document}"

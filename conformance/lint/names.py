@@ -21,7 +21,7 @@ from conformance.lint.rule import Found, FoundIn, LintTarget, contract_rule, rul
 
 @contract_rule("L101", "operators-resolve")
 def operators_resolve(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Every operator that is called, drawn through or asked in a trace has a contract, and no calls form a cycle."""
+    """Every operator that is called, drawn through or asked by a step has a contract, and no calls form a cycle."""
     known = subject.library.contracts
     for law in (subject.library.laws.get(use.law) for use in contract.laws):
         for operator in law.calls if law is not None else ():
@@ -52,6 +52,18 @@ def _operators(contract: Contract) -> Iterator[tuple[ValuePath, str]]:
                 machine = contract.machine
                 called = step["call"] if machine is None else machine.full_name(step["call"])
                 yield (*group.path, "trace", k, "call"), called
+    for path, step in _workload_calls(contract):
+        if "call" in step:
+            yield (*path, "call"), step["call"]
+
+
+def _workload_calls(contract: Contract) -> Iterator[tuple[ValuePath, Any]]:
+    """The calls of the workloads, each with its path; every name in them is whole, of a machine's operations too."""
+    for workload in contract.workloads:
+        for key in ("before", "steps", "recover", "verify"):
+            for k, step in enumerate(workload.body.get(key, ())):
+                if "step" in step and "tree" not in step:
+                    yield (*workload.path, key, k), step
 
 
 def _called_methods(subject: LintTarget, contract: Contract) -> set[str]:
@@ -68,7 +80,7 @@ def _called_methods(subject: LintTarget, contract: Contract) -> set[str]:
 
 @contract_rule("L102", "codes-registered")
 def codes_registered(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
-    """Every failure code that a guard, pin or frozen case names is in errors.yaml, and a guard or refusal has it."""
+    """Every failure code that a clause, pin, read or frozen case names is in errors.yaml, and is declared."""
     registry, declared = subject.library.errors, contract.codes
     for path, code in _codes(contract):
         if code not in registry:
@@ -76,10 +88,23 @@ def codes_registered(subject: LintTarget, contract: Contract) -> Iterator[FoundI
             yield contract.source.at(path), f"failure code {code} is not in errors.yaml", hint
         elif code not in declared:
             yield contract.source.at(path), f"nothing in {contract.operator} fails with {code}", _DECLARED
+    yield from _absent_codes(subject, contract)
     for call in subject.calls(contract.operator):
         if call.code and (call.code not in declared or call.code not in registry):
             message = f"{call} is frozen with {call.code}, which it does not declare"
             yield place(contract, call), message, _DECLARED
+
+
+def _absent_codes(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]:
+    """The failure codes that mean to a workload that nothing is there, which the operator that is read never gives."""
+    for path, step in _workload_calls(contract):
+        asked = subject.library.contracts.get(step.get("call", contract.operator))
+        for k, sign in enumerate(step.get("absent", ())):
+            code, where = (sign, ()) if isinstance(sign, str) else (sign.get("failure_code"), ("failure_code",))
+            if asked is not None and code is not None and code not in asked.codes:
+                hint = nearest(code, sorted(asked.codes), f"its codes: {', '.join(sorted(asked.codes)) or 'none'}")
+                message = f"nothing in {asked.operator} fails with {code}"
+                yield contract.source.at((*path, "absent", k, *where)), message, hint
 
 
 _DECLARED = "a failure comes from a guard or a refusal: correct the code, or add what declares it"

@@ -7,8 +7,38 @@ from conformance.tests.lint_mistakes import C
 L = "spec/bounds/laws.yaml"
 M = "spec/bounds/mutants.yaml"
 UNUSED = "- {law: never-used, sentence: Nothing uses this law., calls: [Bounds.Clamp_v1], parameters: [value]}\n"
+WORKLOAD = """\
+workloads:
+- name: once
+  why: The value is read after a crash.
+  requirement: B01
+  steps: [{step: first, base: tens}]
+  verify:
+  - {step: seen, base: tens, call: CALL, absent: [CODE]}
+
+"""
+
+
+def workload(call: str, code: str) -> str:
+    return WORKLOAD.replace("CALL", call).replace("CODE", code)
+
+
+NEW = (
+    "C:34:3: L107 workload 'once' names B01, whose row does not name it\n"
+    "    hint: add 'workload:Bounds.Clamp_v1#once' to the checks of B01\n"
+)
 
 LATE = [
+    (
+        "operator-of-a-workload", C, "vectors:\n", workload("Bounds.Clmp_v1", "CONTRACT_VIOLATION") + "vectors:\n",
+        NEW + "C:39:36: L101 no contract for Bounds.Clmp_v1\n"
+        "    hint: did you mean Bounds.Clamp_v1?",
+    ),
+    (
+        "code-of-a-workload", C, "vectors:\n", workload("Bounds.Clamp_v1", "CONTRACT_VIOLATON") + "vectors:\n",
+        NEW + "C:39:62: L102 nothing in Bounds.Clamp_v1 fails with CONTRACT_VIOLATON\n"
+        "    hint: did you mean CONTRACT_VIOLATION?",
+    ),
     (
         "where-keeps-nothing", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: [20, 21, 30]}\n  where: \"low < 3u\"",
         "C:39:3: C012 the group wrong-bounds has no case\n"

@@ -91,7 +91,7 @@ sins = set(sys.argv[1:])
 def walk(inputs):
     at, lap, width = int(inputs["place"]["at"]), inputs["place"]["lap"], inputs["width"]
     if "crashes" in sins:
-        sys.exit(3)
+        sys.exit(f"no width {width} today" if "talks" in sins else 3)
     if width == 0 and "takes-zero" not in sins or "refuses" in sins:
         failure = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": "UML_OS.Data.Walk_v1"}
         return {"error": {"code": 1801, "message": "CONTRACT_VIOLATION", "data": failure}}
@@ -101,6 +101,10 @@ def walk(inputs):
     result = {"visited": visited, "after": {"lap": lap, "at": str(at + width)}}
     if "timed" in sins:
         result["took"] = str(time.monotonic_ns())
+    if "mistypes" in sins:
+        result["after"]["at"] = at + width
+    if "invents" in sins:
+        return {"error": {"code": 0, "message": "WALL", "data": {}}}
     return {"result": result}
 
 

@@ -295,7 +295,7 @@ class CaseRunner:
         expected = case.accumulation.checkpoints
         if run.stop is not None:
             at, observed = run.stop, run.stop.observed
-            said = observed.error if isinstance(observed, BadAnswer) else observed
+            said = observed.error if isinstance(observed, BadAnswer) else describe(observed)
             call = FailedCall(case.accumulation.operator, at.inputs, answer_of(observed))
             where = Difference(f"call {at.call} of {case.accumulation.count}", "a result", str(said))
             return Result(check, Verdict.FAIL, outcome_name(observed), difference=where, call=call)

@@ -18,7 +18,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
-from conformance.contract.yaml.source import MalformedContract, Position, Problem
+from conformance.contract.suite_file import entry_place
+from conformance.contract.yaml.source import MalformedContract, Problem
 
 
 class Named(Protocol):
@@ -35,20 +36,22 @@ T = TypeVar("T", bound=Named)
 def offered(suite: Suite, modules: Sequence[str], attribute: str, kind: type[T]) -> dict[str, T]:
     """What modules of a suite offer under `attribute`, by name; raises MalformedContract where one cannot be used."""
     found: dict[str, T] = {}
+    key = attribute.lower()  # under [suite]
     for name in modules:
-        module = _imported(suite, name)
+        module = _imported(suite, key, name)
         for one in getattr(module, attribute, ()):
             if not isinstance(one, kind):
                 message = f"the {attribute} of the module {name!r} have {one!r:.60}, which is no {kind.__name__}"
                 hint = f"make it with {kind.__module__}.{kind.__name__}"
-                raise _unusable(suite, message, hint)
+                raise _unusable(suite, key, name, message, hint)
             if one.name in found:
-                raise _unusable(suite, f"two of the {attribute} of its modules are called {one.name}", "rename one")
+                message = f"two of the {attribute} of its modules are called {one.name}"
+                raise _unusable(suite, key, name, message, "rename one")
             found[one.name] = one
     return found
 
 
-def _imported(suite: Suite, name: str) -> Any:
+def _imported(suite: Suite, key: str, name: str) -> Any:
     root = str(suite.root)
     if root not in sys.path:
         sys.path.append(root)  # what a module imports later is found, and shadows nothing
@@ -60,11 +63,11 @@ def _imported(suite: Suite, name: str) -> Any:
             sys.path.remove(root)
     except (Exception, SystemExit) as error:
         said = f"the module {name!r} cannot be imported: {type(error).__name__}: {error}"
-        raise _unusable(suite, said, "correct the module, or its name under [suite]") from None
+        raise _unusable(suite, key, name, said, "correct the module, or its name under [suite]") from None
 
 
-def _unusable(suite: Suite, message: str, hint: str) -> MalformedContract:
-    return MalformedContract([Problem(Position(str(suite.file), 1, 1), "C018", message, hint)])
+def _unusable(suite: Suite, key: str, name: str, message: str, hint: str) -> MalformedContract:
+    return MalformedContract([Problem(entry_place(suite, "suite", key, name), "C018", message, hint)])
 
 
 _HARNESS: Final = Path(__file__).parents[1]
@@ -99,11 +102,13 @@ class Generator:
         try:
             made = self.make(random)
         except Exception as error:
-            raise _unusable(suite, f"the generator {self.name!r} fails: {shown_error(error)}", "correct it") from error
+            message = f"the generator {self.name!r} fails: {shown_error(error)}"
+            raise _unusable(suite, "generators", "", message, "correct it") from error
         lacking = [key for key in keys if key not in made] if isinstance(made, dict) else ["a dict of inputs"]
         if lacking:
             message = f"the generator {self.name!r} makes {made!r:.60}, which lacks {lacking[0]!r}"
-            raise _unusable(suite, message, "docs/suites.md, `Laws and generators`, says what it returns")
+            hint = "docs/suites.md, `Laws and generators`, says what it returns"
+            raise _unusable(suite, "generators", "", message, hint)
         return made
 
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
@@ -33,13 +33,15 @@ class Artifact:
     """The tested thing: its name, its kind (file, folder, image), and its digest by an algorithm of in-toto.
 
     A file has `sha256`. A folder has `dirHash`: the SHA-256, in hex, of the lines that sha256sum writes for its files,
-    sorted bytewise by path. An image has the digest that the user named.
+    sorted bytewise by path. An image has the digest that the user named. `files` are the digests of a folder's files
+    by path, where the folder was read.
     """
 
     name: str
     kind: str
     algorithm: str
     digest: str
+    files: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name} ({self.algorithm}:{self.digest})"
@@ -63,7 +65,8 @@ def artifact_of(text: str) -> Artifact:
         if stat.S_ISREG(mode):
             return Artifact(name, "file", "sha256", _sha256(path))
         if stat.S_ISDIR(mode):
-            return Artifact(name, "folder", "dirHash", _folder(path))
+            files = _folder(path)
+            return Artifact(name, "folder", "dirHash", hashlib.sha256(sums_of(files)).hexdigest(), files)
     except OSError as error:
         where = f" ({error.filename})" if error.filename is not None else ""
         raise NoArtifact(f"it cannot be read: {error.strerror}{where}") from None
@@ -85,11 +88,18 @@ def files_of(place: Path) -> Iterator[Path]:
         yield from (place / name, real / name)
 
 
-def _folder(folder: Path) -> str:
+def changed_files(before: Artifact, after: Artifact) -> list[str]:
+    """The files of a folder that are not the same in two of its states, by path; each says what became of it."""
+    words = {name: "is new" if name not in before.files else "has other bytes" for name in after.files}
+    words |= dict.fromkeys(before.files.keys() - after.files.keys(), "is gone")
+    return [f"{name} {words[name]}" for name in sorted(words) if before.files.get(name) != after.files.get(name)]
+
+
+def _folder(folder: Path) -> dict[str, str]:
     digests = {name: _sha256(file) for name, file in _files(folder, folder)}
     if not digests:
         raise NoArtifact("there is no file in the folder")
-    return hashlib.sha256(sums_of(digests)).hexdigest()
+    return digests
 
 
 def sums_of(digests: Mapping[str, str]) -> bytes:

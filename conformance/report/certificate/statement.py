@@ -17,7 +17,14 @@ from conformance import __version__
 from conformance.codec.framing import DIALECTS
 from conformance.contract.cache import source_files
 from conformance.contract.suite import Suite
-from conformance.report.certificate.artifact import STARTED, Artifact, StartedArtifact, started_from, sums_of
+from conformance.report.certificate.artifact import (
+    STARTED,
+    Artifact,
+    StartedArtifact,
+    changed_files,
+    started_from,
+    sums_of,
+)
 from conformance.report.record import Record
 from conformance.report.untrusted import Unreadable, plain_json
 from conformance.report.verdict import CONFORMANT, some_of
@@ -206,10 +213,20 @@ def _require_whole(condition: bool, place: str, message: str) -> None:
 _PACKAGE: Final = Path(__file__).resolve().parents[2]
 
 
+_MOST_CHANGED: Final = 3  # files that a sentence names
+_BYTECODE: Final = (
+    "; Python writes compiled modules: start it with -B, or with PYTHONPYCACHEPREFIX naming an empty folder, "
+    "and remove __pycache__"
+)
+
+
 def refusals(run: RunResult, record: Record, options: RunOptions, before: Artifact, after: Artifact) -> Iterator[str]:
     """The reasons why a run is not certified, one sentence each; none if it is."""
     if before != after:
-        yield f"the artifact changed during the run: it was {before.digest}, now it is {after.digest}"
+        said = f"the artifact changed during the run: it was {before.digest}, now it is {after.digest}"
+        changed = changed_files(before, after)
+        told = f"; {some_of(changed, _MOST_CHANGED)}" if changed else ""
+        yield said + told + (_BYTECODE if any("__pycache__/" in one for one in changed) else "")
     if record.verdict != CONFORMANT:
         yield f"the verdict is: {record.sentence}"
     if options.expected_failures or run.expected_failures:

@@ -80,7 +80,24 @@ PAGES: dict[str, tuple[list[str], int, str, list[str]]] = {
     "an operator asks no backend": (
         [ORDER, "--backend", "reference"], 0, "err", ["--backend 'reference': not asked; name a vector"]
     ),
-    "a law shows its requirement": ([f"{MAP}#block-bijection::any"], 0, "out", ["requirement N15", "--record"]),
+    "a law shows its sentence and its requirement": (
+        [f"{MAP}#block-bijection::any"],
+        0,
+        "out",
+        ["law         ", "spec/data/laws.yaml:", f"calls       {MAP}", "over        {", "requirement N15", "--record"],
+    ),
+    "a requirement": (["N15"], 0, "out", ["requirement N15 (§", "check       law:UML_OS.Data.SeededIntraBlockMap_v1#"]),
+    "a ruling": (["NA01"], 0, "out", ["question    The constraints say", "ruling      NA01: The", "requirement N20"]),
+    "a mutant": (
+        ["philox-nine-rounds"],
+        0,
+        "out",
+        ["mutant      philox-nine-rounds: ", "spec/data/mutants.yaml:", "`tally mutants philox-nine-rounds`"],
+    ),
+    "the sentence of a refusal is put into another": (
+        ["Batch.Build"], 0, "out", ["no expression walks, then\n"]
+    ),
+    "an id of nothing": (["N999"], 2, "err", ["T003 no contract has this name"]),
     "a crash workload": (
         ["Stream%stream-saves"],
         0,
@@ -105,6 +122,14 @@ def test_what_is_asked_is_explained_or_said_to_be_missing(case: str, capsys: Cap
     assert status_of(["explain", *asked]) == status
     printed = f"{getattr(capsys.readouterr(), stream).rstrip()}END"
     assert [part for part in said if part not in printed] == []
+
+
+def test_a_law_without_values_shows_none(new_suite: Path, capsys: Capture) -> None:
+    assert status_of(["explain", "Bounds.Clamp_v1#clamping-twice", "--suite", str(new_suite)]) == 0
+    said = capsys.readouterr().out
+    assert "law         A number that is clamped already stays as it is." in said
+    assert "calls       Bounds.Clamp_v1" in said
+    assert "over " not in said
 
 
 def test_a_wrong_backend_is_explained_where_it_first_parts(capsys: Capture) -> None:

@@ -49,11 +49,22 @@ def said(suite: Suite, text: str) -> list[str]:
     return [str(one) for one in drift(coverage_of(suite), text_of("counter.md", text.encode()))]
 
 
+def test_a_source_that_is_where_init_puts_it_is_named_with_its_path(tmp_path: Path) -> None:
+    suite = house(tmp_path)
+    for folder, path in (("elsewhere", "counter.md"), ("docs", "docs/counter.md")):
+        (suite.root / folder).mkdir()
+        (suite.root / folder / "counter.md").write_text(TEXT)
+        hints = [one.hint for one in coverage_findings(load_library(suite))]
+        assert len(hints) == 6
+        assert all(f"`tally lint --coverage --source {path} --update`" in hint for hint in hints)
+
+
 def test_a_map_without_digests_is_filled_in_and_then_clean(tmp_path: Path) -> None:
     messages = [one.message for one in coverage_findings(load_library(house(tmp_path / "bare")))]
     assert messages[0] == "the line count or the SHA-256 of counter.md is missing"
-    assert messages[1:] == [f"{where} of counter.md has no digest" for where in
-                            ("lines 1-3", "line 4", "lines 5-6", "line 7", "line 8")]  # fmt: skip
+    assert messages[1:] == [f"{where} no digest" for where in
+                            ("lines 1-3 of counter.md have", "line 4 of counter.md has", "lines 5-6 of counter.md have",
+                             "line 7 of counter.md has", "line 8 of counter.md has")]  # fmt: skip
     suite = filled(tmp_path / "filled")
     assert list(coverage_findings(load_library(suite))) == []
     assert said(suite, TEXT) == []
@@ -71,10 +82,10 @@ def test_a_family_without_a_map_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[4, 4]", "[4, 5]", "(.It counts down..) begins inside or before an earlier passage, which ends at line 5"),
+        ("[4, 4]", "[4, 5]", "(.It counts down..) begin inside or before an earlier passage, which ends at line 5"),
         ("[5, 6]", "[6, 6]", "no passage covers lines 5-5 of counter.md"),
         ("[8, 8]", "[8, 9]", "the passages end at line 9, counter.md at line 8"),
-        ("[5, 6]", "[6, 5]", "lines 6-5 (.It counts down..) ends before it begins"),
+        ("[5, 6]", "[6, 5]", "lines 6-5 (.It counts down..) end before they begin"),
         ("[K05]", "[K04]", "no passage of counter.md names K05"),
         ("document: counter.md", "document: other.md", "the document is other.md, but the requirements are those of"),
     ],

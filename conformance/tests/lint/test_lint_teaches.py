@@ -94,6 +94,22 @@ def test_a_new_operator_of_four_cases_has_one_finding_for_each_of_its_two_causes
     ]
 
 
+@pytest.mark.parametrize("command", ["lint", "run"])
+def test_an_operator_that_was_never_built_is_one_finding_in_every_command(
+    command: str, new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(new_suite, tmp_path / "new")
+    assert status_of(["new-operator", "Text.Cut_v1", "--suite", str(folder)]) == 0
+    capsys.readouterr()
+    assert status_of([command, "--suite", str(folder)]) != 0
+    told = capsys.readouterr()
+    lines = [line for line in (told.out + told.err).splitlines() if re.search(r":\d+: [LV]\d|    hint: ", line)]
+    said, hint = (line.removeprefix("    | ") for line in lines[-2:])
+    assert said == "spec/text/Text.Cut_v1.yaml:1:11: V010 Text.Cut_v1 was never built: it has no frozen case"
+    assert hint == "    hint: run `tally vectors build`; after that, lint looks at the cases too"
+    assert sum(" V010 " in line or ": L" in line for line in lines) == 1
+
+
 def test_a_corpus_that_lost_its_cases_is_not_told_that_it_was_never_built(
     new_suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

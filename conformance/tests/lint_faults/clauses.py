@@ -90,6 +90,13 @@ def _symbols(contract: Contract) -> _Edits:
             if "failure" in case.get("pin", {}):
                 where = (*group.path, "cases", n, "pin", "failure")
                 yield "L102", f"case {case['id']} pins an unknown code", put(where, "NO_SUCH_CODE")
+    for workload in contract.workloads:
+        for k, step in enumerate(workload.body["verify"]):
+            if "call" in step:
+                yield "L101", f"a read of {workload.name} misspelt", put((*workload.path, "verify", k, "call"), _GHOST)
+            if "absent" in step:
+                signs = (*workload.path, "verify", k, "absent")
+                yield "L102", f"a read of {workload.name} awaits an unknown code", put(signs, ["NO_SUCH_CODE"])
     for k, use in enumerate(contract.laws):
         yield "L103", f"law {use.law} misspelt", put(("laws", k, "law"), f"{use.law}-ish")
     yield "L103", "an unknown law", add(("laws",), {"law": "conservation-of-energy", "requirement": "N01"})

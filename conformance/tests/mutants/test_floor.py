@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -74,6 +75,9 @@ def test_measuring_finds_the_committed_scores(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("conformance.trial.mutants.floor.attempt", remembered)
     floor = measure_floor(shipped_library(), few())
     assert set(floor.scores) == {"zero", "always_fail"}
+    for name, groups in floor.groups.items():
+        assert sum(rate.passed for rate in groups.values()) == floor.scores[name][ALL].passed
+        assert sum(rate.cases for rate in groups.values()) == len(few())
     for name, scores in floor.scores.items():
         assert scores == {one: committed().scores[name][one] for one in (DECODE, EMIT, ORDER)} | {ALL: scores[ALL]}
         assert scores[ALL].cases == len(few())
@@ -92,6 +96,24 @@ def test_a_backend_that_passes_the_limit_is_red() -> None:
     floor = Floor({"null": {ALL: PassRate(5, 100)}, "echo": {ALL: PassRate(4, 100)}})
     assert list(floor_problems(floor)) == ["the trivial backend null passes 5 of 100 (5.00%) cases; the limit is 5%"]
     assert PassRate(5, 100).share == LIMIT
+
+
+def test_what_is_red_names_the_groups_that_it_passes_most_of_and_what_to_do() -> None:
+    rates = {f"Kv.Put_v1::{name}": PassRate(n, 20) for n, name in enumerate(["none", "few", "some", "many", "most"])}
+    floor = Floor({"always_fail": {ALL: PassRate(10, 100)}}, {"always_fail": rates})
+    (said,) = floor_problems(floor)
+    first, hint = said.split("\n")
+    named = "Kv.Put_v1::most (4 of 20), Kv.Put_v1::many (3 of 20), Kv.Put_v1::some (2 of 20)"
+    assert first.endswith(f"the limit is 5%; most of them of {named}")
+    assert hint.startswith("    hint: put calls with other answers beside these, answering ones beside refusals")
+    assert floor == read_floor_text(floor_text(floor))
+
+
+def read_floor_text(text: str) -> Floor:
+    """The floor as a file has it: without groups, and equal all the same."""
+    scores = json.loads(text)["scores"]
+    rate = {name: {ALL: PassRate(one[ALL]["passed"], one[ALL]["cases"])} for name, one in scores.items()}
+    return Floor(rate)
 
 
 def test_an_empty_corpus_is_red() -> None:

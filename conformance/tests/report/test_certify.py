@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,7 +18,7 @@ import conformance.cli.certify as certify_module
 from conformance.backend.sandbox import NoSandbox, require_bwrap
 from conformance.cli.main import status_of
 from conformance.contract.library import load_library
-from conformance.report.certificate.artifact import artifact_of
+from conformance.report.certificate.artifact import Artifact, artifact_of
 from conformance.report.certificate.statement import crash_level, refusals
 from conformance.report.record import read_record, record_of
 from conformance.tests.certificates import NONCE
@@ -233,8 +235,43 @@ def test_an_artifact_that_changes_during_the_run_is_refused(
         assert desk.certify("--nonce", NONCE, name="dirty") == 1
     finally:
         cached.unlink()
-    assert "T022 the artifact changed during the run" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "T022 the artifact changed during the run" in said
+    assert "; cache is new\n" in said
     assert "dirty.intoto.json" not in desk.written
+
+
+def test_what_changed_in_an_artifact_is_named(desk: Desk) -> None:
+    assert desk.first is not None
+    assert desk.options is not None
+    record = record_of(desk.first, load_library(suite_at(desk.root)))
+    before = Artifact("b", "folder", "dirHash", "00", {"a": "1", "b": "2", "c": "3", "d": "4"})
+    after = Artifact("b", "folder", "dirHash", "01", {"a": "1", "b": "0", "d": "0", "x/__pycache__/m.pyc": "5"})
+    first, *_ = refusals(desk.first, record, desk.options, before, after)
+    assert "; b has other bytes, c is gone, d has other bytes and 1 more; Python writes compiled modules" in first
+
+
+SERVED = """import sys
+
+sys.path.insert(0, {root!r})
+from conformance.backend.worker import main
+
+main(["impl.reference:backend", {spec!r}])
+"""
+
+
+def test_a_python_backend_writes_no_compiled_modules_into_its_artifact(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    folder = tmp_path / "backend"
+    folder.mkdir()
+    (folder / "main.py").write_text("import served\n")
+    (folder / "served.py").write_text(SERVED.format(root=str(ROOT), spec=str(suite_at(desk.root).spec)))
+    backend = f"{sys.executable} {folder / 'main.py'}"
+    given = ["--artifact", str(folder), "--key", str(desk.folder / "acme.key"), "--sandbox", "none"]
+    assert status_of(["certify", "--backend", backend, *given, "--output", str(tmp_path / "c.json")]) == 0
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
 
 
 def test_under_bubblewrap_the_certificate_says_so_and_without_it_there_is_no_judgement(

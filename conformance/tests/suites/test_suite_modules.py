@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -84,6 +85,24 @@ def test_a_module_that_cannot_be_used_is_refused(own: Path, module: str, capsys:
     said = capsys.readouterr().err
     assert BAD_MODULES[module] in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('["suite_laws",\n    "more_laws"]', "9:5: C018 the module 'more_laws' cannot be imported"),
+        ("['suite_laws', 'more_laws']", "8:23: C018 the module 'more_laws' cannot be imported"),
+        ('["suite_laws", "copied_laws"]', "8:23: C018 two of the LAWS of its modules are called clamping-twice"),
+        ('["suite_laws", "\\u006dore_laws"]', "8:1: C018 the module 'more_laws' cannot be imported"),
+    ],
+)
+def test_a_module_that_cannot_be_used_has_the_place_of_its_entry(
+    written: str, said: str, own: Path, capsys: Capture
+) -> None:
+    shutil.copy(own / "suite_laws.py", own / "copied_laws.py")
+    edit(own / "tally.toml", '["suite_laws"]', written)
+    assert status_of(["run"]) == 2
+    assert f"tally.toml:{said}" in capsys.readouterr().err
 
 
 def test_a_law_that_raises_names_its_line(own: Path, capsys: Capture) -> None:

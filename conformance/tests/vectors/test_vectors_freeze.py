@@ -74,7 +74,7 @@ RED = {
         "visited[1] is '15' against '16'",
     ),
     "a-second-that-refuses": (ONE, "refuses", "", "V001", "outcome is 'a result' against 'failure CONTRACT_VIOLATION'"),
-    "a-second-that-crashes": (ONE, "crashes", "", "V001", "Crash"),
+    "a-second-that-crashes": (ONE, "crashes", "", "V001", "a crash: it exited"),
     "runs-apart": (RUN, "strides", "", "V001", "the first difference lies in the calls 3..4"),
     "nobody-confirms": (ONE, "idle", "", "V003", "no second derivation"),
     "the-reference-alone": (ONE, "honest", "honest", "V003", ""),
@@ -127,7 +127,7 @@ RED = {
         "some-width predicts CONTRACT_VIOLATION",
     ),
     "outside-the-domain": ("    cases: [{id: a, set: {width: 4097}}]\n", "", "", "V006", ""),
-    "a-reference-without-a-value": (ONE, "", "crashes", "V007", "Crash"),
+    "a-reference-without-a-value": (ONE, "", "crashes", "V007", "a crash: it exited with status"),
     "a-failed-step-used": (
         "    trace: [{step: a, set: {width: 0}}, {step: b, use: {place: a.after}}]\n",
         "",
@@ -146,6 +146,36 @@ def test_what_two_derivations_and_the_contract_do_not_share_is_red(
     assert problem.code == code
     assert problem.message.startswith(f"{OPERATOR}::g::")
     assert said in problem.message
+
+
+MISTYPED = "step call: an answer of another type: after.at: expected uint64 as a decimal string, found 6"
+INVENTED = "step call: the failure 'WALL' (0): expected a registered failure code"
+
+
+@pytest.mark.parametrize(
+    ("reference", "said", "hint"),
+    [
+        ("crashes talks", "a crash: it exited with status 1", "its stderr ended with:\n    | no width 1 today"),
+        ("mistypes", MISTYPED, "correct what the reference answers, or what the contract expects"),
+        ("invents", INVENTED, "correct what the reference answers, or what the contract expects"),
+    ],
+)
+def test_like_causes_of_a_missing_value_are_one_finding(tmp_path: Path, reference: str, said: str, hint: str) -> None:
+    (problem,) = frozen(tmp_path, INTRO + "    matrix: {width: [1, 2, 3]}\n", "", reference).problems
+    end = f"width=1: the reference gives no value: {said}; likewise in 2 other cases of {OPERATOR}"
+    assert problem.message.endswith(end)
+    assert problem.hint.endswith(hint)
+
+
+def test_cases_that_a_lost_reference_is_not_asked_any_more_are_the_same_finding(tmp_path: Path) -> None:
+    widths = ", ".join(map(str, range(1, 31)))
+    (problem,) = frozen(tmp_path, INTRO + f"    matrix: {{width: [{widths}]}}\n", "", "crashes").problems
+    assert problem.message.endswith(f"likewise in 29 other cases of {OPERATOR}")
+
+
+def test_a_pinned_answer_that_is_none_is_one_finding(tmp_path: Path) -> None:
+    (problem,) = frozen(tmp_path, INTRO + pinned("{result: {after.lap: 0}}"), "", "mistypes").problems
+    assert problem.code == "V007"
 
 
 def test_a_second_backend_that_cannot_be_started_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -44,9 +44,10 @@ class PassRate:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Each trivial backend's score by operator, and over `all`."""
+    """Each trivial backend's score by operator, and over `all`; measured now, also by group (`OPERATOR::group`)."""
 
     scores: Mapping[str, Mapping[str, PassRate]]
+    groups: Mapping[str, Mapping[str, PassRate]] = field(default_factory=dict, compare=False)
 
 
 def measure_floor(library: Library, cases: Iterable[Case], progress: Progress = NO_PROGRESS) -> Floor:
@@ -55,24 +56,43 @@ def measure_floor(library: Library, cases: Iterable[Case], progress: Progress = 
     codebook = codebook_of(library)
     progress.stage("trivial backends", len(TRIVIAL))
     asked = Counter(case.operator for case in deciding)
+    of_groups = Counter(map(_group_of, deciding))
+    groups: dict[str, Mapping[str, PassRate]] = {}
     scores: dict[str, Mapping[str, PassRate]] = {}
     for backend in TRIVIAL:
         tried = attempt(f"python:{__package__}.trivial:{backend.name}", deciding, codebook, stateless=True)
         if tried.refusal:
             raise RuntimeError(f"the trivial backend {backend.name} does not run: {tried.refusal} {tried.stderr_tail}")
-        passed = Counter(case.operator for case in deciding if case.id not in tried.wrong)
+        right = [case for case in deciding if case.id not in tried.wrong]
+        passed, passed_of = Counter(case.operator for case in right), Counter(map(_group_of, right))
+        groups[backend.name] = {group: PassRate(passed_of[group], count) for group, count in of_groups.items()}
         by_operator = {operator: PassRate(passed[operator], count) for operator, count in sorted(asked.items())}
         scores[backend.name] = {**by_operator, ALL: PassRate(passed.total(), asked.total())}
         progress.step()
-    return Floor(dict(sorted(scores.items())))
+    return Floor(dict(sorted(scores.items())), groups)
+
+
+def _group_of(case: Case) -> str:
+    return f"{case.operator}::{case.group}"
 
 
 def floor_problems(floor: Floor) -> Iterator[str]:
-    """One sentence for each trivial backend that passes too much."""
+    """One sentence for each trivial backend that passes too much: the groups where it passes most, and what to do."""
     for name, scores in floor.scores.items():
         limit = LIMIT_OF_FEW if 0 < scores[ALL].cases < FEW else LIMIT
         if scores[ALL].share >= limit:
-            yield f"the trivial backend {name} passes {scores[ALL]} cases; the limit is {float(limit):.0%}"
+            said = f"the trivial backend {name} passes {scores[ALL]} cases; the limit is {float(limit):.0%}"
+            passed = [one for one in floor.groups.get(name, {}).items() if one[1].passed]
+            worst = sorted(passed, key=lambda one: (-one[1].passed, one[0]))[:_WORST]
+            shown = ", ".join(f"{group} ({rate.passed} of {rate.cases})" for group, rate in worst)
+            yield said + (f"; most of them of {shown}\n    hint: {_OTHER_ANSWERS}" if worst else "")
+
+
+_WORST: Final = 3  # groups that a sentence names
+_OTHER_ANSWERS: Final = (
+    "put calls with other answers beside these, answering ones beside refusals: "
+    "as steps of the same trace, which passes only if every step is right, or as cases"
+)
 
 
 def floor_text(floor: Floor) -> str:

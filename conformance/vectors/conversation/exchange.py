@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol
 
 from conformance.backend.driver import RESTART, Call, Talk
-from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, Outcome, observe
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, Outcome, describe, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped
@@ -283,4 +283,4 @@ def may_share(steps: Iterable[AnyStep], codebook: Codebook) -> bool:
 def _failures(made: Sequence[Exchange]) -> str:
     """The failure of the last failed step, in words."""
     failed = [one for one in made if not isinstance(one.observed, ObservedResult)]
-    return f" (step {failed[-1].step}: {failed[-1].observed})"[:200] if failed else ""
+    return f" (step {failed[-1].step}: {describe(failed[-1].observed)})"[:200] if failed else ""

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from conformance.backend.driver import Conversation, Driver, Talk
 from conformance.backend.hello import Hello
-from conformance.backend.outcome import Observed, ObservedFailure, ObservedResult
+from conformance.backend.outcome import BadAnswer, Observed, ObservedFailure, ObservedResult, describe
 from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS, Dialect
+from conformance.codec.scalar import show_path
 from conformance.contract.types import ListOf, Type
 from conformance.contract.yaml.source import Problem
 from conformance.vectors.case import (
@@ -47,11 +48,20 @@ Tick = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
+class NoValue:
+    """Why a backend gave no value; questions with the same `cause` likely have one mistake behind them."""
+
+    said: str
+    cause: str
+    stderr: str = ""  # its end, if the backend was lost
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """A backend's answers to the calls of one question, in order, compacted; `fault` says why some are missing."""
 
     expected: Mapping[str, Expected]  # by step
-    fault: str = ""
+    fault: NoValue | None = None
     trees: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by label of the step
 
 
@@ -63,7 +73,7 @@ class Derivation:
     operators: frozenset[str]
     answers: Mapping[str, Answers]
     accumulated: Mapping[str, AccumulatedRun]
-    faults: Mapping[str, str]  # case id -> how the backend ended during it
+    faults: Mapping[str, NoValue]  # case id -> how the backend ended during it
 
     def covers(self, question: Question) -> bool:
         """Whether the backend declares every operator that the question calls."""
@@ -89,7 +99,7 @@ def derive(
     asked = {question.id: question for question in questions if question.operators <= hello.operators}
     answers: dict[str, Answers] = {}
     accumulated: dict[str, AccumulatedRun] = {}
-    faults: dict[str, str] = {}
+    faults: dict[str, NoValue] = {}
     # Long lists travel as typed arrays on the CBOR wire, which is several times faster than decimal strings.
     for dialect, runs in ((DIALECTS["json"], False), (_fastest(hello), True)):
         talks = [
@@ -100,8 +110,13 @@ def derive(
             if runs == (one.accumulation is not None)
         ]
         for one in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, TIMEOUT).run(talks):
-            if one.finding is None:
-                faults[one.key] = str(one.lost)
+            if not one.asked and faults:
+                faults[one.key] = list(faults.values())[-1]  # given up, for the reason of the last loss
+            elif one.finding is None:
+                assert one.lost is not None
+                said = describe(one.lost)
+                raised, colon, _ = one.stderr.rstrip().rpartition("\n")[2].partition(":")  # the kind of exception
+                faults[one.key] = NoValue(said, f"{said}, {raised}" if colon else said, one.stderr)
             elif runs:
                 accumulated[one.key] = one.finding
             else:
@@ -142,30 +157,36 @@ def confirm_windows(
     ]
     for finished in Driver(resolve(backend, codebook.suite, dialect.name), dialect, codebook, TIMEOUT).run(talks):
         call = int(finished.key)
-        yield call, run.windows[call].sha256, finished.finding or f"no result ({finished.lost})"
+        why = "" if finished.lost is None else f" ({describe(finished.lost)})"
+        yield call, run.windows[call].sha256, finished.finding or f"no result{why}"
 
 
 def _answers(transcript: Transcript, codebook: Codebook) -> Answers:
     expected: dict[str, Expected] = {}
     for exchange in transcript.exchanges:
         answer = expectation(exchange.observed, exchange.operator, codebook)
-        if isinstance(answer, str):
-            return Answers(expected, f"step {exchange.step}: {answer}", transcript.trees)
+        if isinstance(answer, NoValue):
+            said = f"step {exchange.step}: {answer.said}"
+            return Answers(expected, NoValue(said, answer.cause), transcript.trees)
         expected[exchange.step] = answer
     for name, tree in transcript.trees.items():
         if not transcript.fault and (spoilt := next(undecodable(tree), None)) is not None:
-            return Answers(expected, f"{name}: the file {spoilt!r} is not what its codec makes", transcript.trees)
-    return Answers(expected, transcript.fault, transcript.trees)
+            said = f"{name}: the file {spoilt!r} is not what its codec makes"
+            return Answers(expected, NoValue(said, said), transcript.trees)
+    fault = NoValue(transcript.fault, transcript.fault) if transcript.fault else None
+    return Answers(expected, fault, transcript.trees)
 
 
-def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expected | str:
+def expectation(observed: Observed, operator: str, codebook: Codebook) -> Expected | NoValue:
     """An observed outcome as it is frozen, or why it cannot be."""
     match observed:
         case ObservedResult(fields):
             return ExpectedResult(compact(fields, codebook[operator].contract.outputs))
         case ObservedFailure(code, data):
             return ExpectedFailure(code, data)
-    return str(observed)
+        case BadAnswer(error):
+            return NoValue(describe(observed), f"{show_path(error.path)}: {error.expected}")
+    return NoValue(describe(observed), describe(observed))
 
 
 def complaints(
@@ -211,8 +232,8 @@ def pin_complaints(
 ) -> Iterator[Problem]:
     """Every place where an answer differs from the pins of the requirement page."""
     pin, observed = asked.pin, exchange.observed
-    if pin is None:
-        return
+    if pin is None or not isinstance(observed, ObservedFailure | ObservedResult):
+        return  # an answer that is none is a problem of its own
     if pin.failure:
         agrees = isinstance(observed, ObservedFailure) and observed.code == pin.failure
         said = [] if agrees else [f"pinned {pin.failure}, the reference gives {_answer_text(observed)}"]
@@ -309,23 +330,24 @@ def _answer_text(observed: Any) -> str:
 
 def explicit_difference(question: Question, own: Answers, theirs: Answers, codebook: Codebook) -> str:
     """The first difference of a second derivation, with both values; empty if there is none."""
+    ended = "" if theirs.fault is None else theirs.fault.said
     for number, step in enumerate(question.steps, start=1):
         if isinstance(step, TreeStep):
             name = label(step, number)
             if name not in theirs.trees:
-                return theirs.fault or f"{name} was not reached"
+                return ended or f"{name} was not reached"
             if apart := tree_difference(step, own.trees[name], theirs.trees[name]):
                 return f"{name}: {apart.path} is {apart.expected!r:.200} against {apart.actual!r:.200}"
         if not isinstance(step, QuestionCall):
             continue
         answer = theirs.expected.get(step.name)
         if answer is None:
-            return theirs.fault or f"step {step.name} has no answer"
+            return ended or f"step {step.name} has no answer"
         contract = codebook[step.operator].contract
         if apart := difference(own.expected[step.name], answer, contract.outputs, contract.failure):
             said = f"{apart.path} is {apart.expected!r:.200} against {apart.actual!r:.200}"
             return f"step {step.name}: {said}" if len(question.calls) > 1 else said
-    return theirs.fault
+    return ended
 
 
 def pinned_whole(question: Question, answers: Answers) -> bool:

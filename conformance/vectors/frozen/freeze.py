@@ -9,11 +9,14 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from conformance.backend.hello import Hello
+from conformance.backend.outcome import describe
 from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook
 from conformance.contract.cel.engine import Unjudgeable
+from conformance.contract.wording import counted
 from conformance.contract.yaml.source import Problem
 from conformance.vectors.case import Case, Question
 from conformance.vectors.conversation.accumulate import AccumulatedRun, gap
@@ -24,6 +27,7 @@ from conformance.vectors.frozen.corpus import CONTRACT, PIN
 from conformance.vectors.frozen.derivation import (
     Answers,
     Derivation,
+    NoValue,
     complaints,
     confirm_windows,
     derive,
@@ -44,6 +48,11 @@ class Frozen:
     cases: Mapping[str, Case]
     confirmed_by: Mapping[str, tuple[str, ...]]
     problems: tuple[Problem, ...]
+
+
+_NOT_DECLARED: Final = NoValue("the operator is not declared", "the operator is not declared")
+_NO_ANSWER: Final = NoValue("no answer", "no answer")
+_LAST_WORDS: Final = 6  # lines of stderr; the end of a traceback has the reason
 
 
 def no_progress(_backend: str, _done: int, _total: int) -> None:
@@ -153,6 +162,7 @@ class _Freezer:
     sure: Collection[str]
     cases: dict[str, Case] = field(default_factory=dict)
     confirmed_by: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    silent: dict[tuple[str, str, str], list[tuple[Question, NoValue]]] = field(default_factory=dict)
 
     def frozen(self, questions: Sequence[Question]) -> Frozen:
         for question in questions:
@@ -160,10 +170,26 @@ class _Freezer:
                 self.explicit(question)
             else:
                 self.accumulated(question)
+        for (backend, _, operator), some in self.silent.items():
+            self.no_value(backend, operator, some)
         return Frozen(self.cases, self.confirmed_by, tuple(sorted(set(self.problems))))
 
     def complain(self, question: Question, code: str, message: str, hint: str = "") -> None:
         self.problems.append(Problem(question.position, code, f"{question.id}: {message}", hint))
+
+    def no_value(self, backend: str, operator: str, some: Sequence[tuple[Question, NoValue]]) -> None:
+        """One complaint about questions of an operator that a backend gives no value for, all for the same cause."""
+        question, why = some[0]
+        who = "the reference" if backend == self.reference else backend
+        message, hint = f"{who} gives no value: {why.said}", f"declare {operator} in its tally.hello"
+        if len(some) > 1:
+            message += f"; likewise in {counted(len(some) - 1, 'other case')} of {operator}"
+        if why.stderr.strip():
+            lines = why.stderr.rstrip().splitlines()[-_LAST_WORDS:]
+            hint = f"correct {who}; its stderr ended with:" + "".join(f"\n    | {line}" for line in lines)
+        elif why is not _NOT_DECLARED:
+            hint = f"correct what {who} answers, or what the contract expects"
+        self.complain(question, "V007", message, hint)
 
     def confirmers(self, question: Question) -> list[Derivation]:
         names = second_derivations(question.operator, self.codebook)
@@ -171,16 +197,21 @@ class _Freezer:
         found = [self.derivations[name] for name in names if name in self.derivations and name != self.reference]
         return [derivation for derivation in found if derivation.covers(question)]
 
+    def lack(self, question: Question, backend: str, why: NoValue) -> None:
+        """Note that a backend gives no value for a question."""
+        self.silent.setdefault((backend, why.cause, question.operator), []).append((question, why))
+
     def explicit(self, question: Question) -> None:
         own = self.derivations[self.reference]
         answers = own.answers.get(question.id)
         if answers is None or answers.fault:
-            reason = answers.fault if answers else own.faults.get(question.id, "the operator is not declared")
-            self.complain(question, "V007", f"the {self.reference} gives no value: {reason}")
+            why = answers.fault if answers else None
+            self.lack(question, self.reference, why or own.faults.get(question.id, _NOT_DECLARED))
             return
         confirmed, disputed = [], False
         for other in self.confirmers(question):
-            theirs = other.answers.get(question.id, Answers({}, other.faults.get(question.id, "no answer")))
+            fault = other.faults.get(question.id, _NO_ANSWER)
+            theirs = other.answers.get(question.id, Answers({}, fault))
             difference = explicit_difference(question, answers, theirs, self.codebook)
             if difference:
                 self.complain(question, "V001", f"{self.reference} and {other.backend} disagree: {difference}")
@@ -224,10 +255,11 @@ class _Freezer:
         derivation = self.derivations[name]
         run = derivation.accumulated.get(question.id)
         if run is None or run.stop is not None:
-            reason = derivation.faults.get(question.id, "the operator is not declared")
+            why = derivation.faults.get(question.id, _NOT_DECLARED)
             if run is not None and run.stop is not None:
-                reason = f"call {run.stop.call} gave {run.stop.observed}"
-            self.complain(question, "V007", f"{name} gives no value: {reason}")
+                said = describe(run.stop.observed)
+                why = NoValue(f"call {run.stop.call} gave {said}", said)
+            self.lack(question, name, why)
             return None
         return run
 
