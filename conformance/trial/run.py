@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 
 class UnfitBackend(Exception):
-    """No valid hello; carries its stderr, whether it `begun` at all, and whether its answer was `understood`."""
+    """A backend gave no valid hello; carries the end of its stderr, and how far it came.
+
+    `begun`: it read or wrote something. `understood`: its answer could be read, but says something wrong.
+    """
 
     def __init__(self, reason: str, stderr_tail: str, begun: bool = True, understood: bool = False) -> None:
         super().__init__(reason)
