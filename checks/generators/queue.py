@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checks.generators.batch_files import FAULTS, npz, pt
+from checks.generators.batch_files import npz, pt
 
 Schema = list[dict[str, Any]]
 Content = dict[str, Any]  # of a file, in the words of a trace
@@ -42,6 +42,7 @@ class Scene:
     codec: str
     steps: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)  # of these paths, where nothing can be in a consumer's memory
     seq: int = 0
 
     def put(self, path: str, content: Content | bytes) -> None:
@@ -63,13 +64,12 @@ class Scene:
         return self.draw.random() < share
 
 
-def batch_file(scene: Scene, codec: str, split: str) -> Content:
-    """A file of the split, right or not."""
+def batch_file(scene: Scene, codec: str, split: str, fault: str = "") -> Content:
+    """A file of the split, right or odd; with one of FAULTS it is damaged."""
     draw, rows = scene.draw, scene.draw.randint(1, _MOST_ROWS)
     said = {"batch_size": 2, "num_batches": -(-rows // 2), "file_idx": scene.seq, "split": split}
     said |= {"produced_at": scene.seq, "schema": scene.schema}
     arrays = {one["name"]: _array(one, rows, scene.seq) for one in scene.schema}
-    fault = draw.choice(FAULTS[codec]) if scene.often(0.15) else ""
     if scene.often(0.2):
         said, arrays = draw.choice(_ODD_CONTENTS)(said, arrays, draw)
     if codec == "npz" and not fault:

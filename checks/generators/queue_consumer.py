@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
+from checks.generators.batch_files import FAULTS
 from checks.generators.pickles import PickleWriter
 from checks.generators.queue import FULL, ROOT, SCHEMAS, Scene, batch_file, put_something, queue_name, schema_of
 from conformance.trial.generator import Generator, Native
 
+_ENOUGH: Final = 8  # batches of one row, until the file in hand has no more
 _SPLITS: Final = ("train", "train", "train", "train", "val", "train_rank0", "train_rank10")
 
 
@@ -23,28 +25,37 @@ def legacy_name(scene: Scene, split: str, codec: str) -> str:
 
 
 def _put_batch_file(scene: Scene, split: str, legacy: bool) -> None:
-    """A file comes under the next name, or under one that is there already; or something else has its name."""
+    """A file comes under the next name, or under that of a damaged one; or something else has its name.
+
+    A name is not used again where its file may be in memory: no sentence says which of the two is handed out then.
+    """
     codec = scene.codec if scene.often(0.8) else ("npz", "pt")[scene.codec == "npz"]
     scene.seq += 1
-    name = legacy_name(scene, split, codec) if legacy else f"queue/{split}/{queue_name(scene, codec)}"
-    old = [path for path in scene.paths if path.endswith(codec)]
-    path = scene.draw.choice(old) if old and scene.often(0.15) else name
+    path = legacy_name(scene, split, codec) if legacy else f"queue/{split}/{queue_name(scene, codec)}"
+    old = [path for path in scene.damaged if path.endswith(codec)]
+    if old and scene.often(0.4):
+        path = scene.draw.choice(old)
+        scene.damaged.remove(path)
+    elif path in scene.paths:
+        return
+    fault = scene.draw.choice(FAULTS[codec]) if scene.often(0.15) else ""
     if scene.often(0.1):
         put_something(scene, path)
     else:
-        scene.put(path, batch_file(scene, codec, split))
+        scene.put(path, batch_file(scene, codec, split, fault))
+        scene.damaged += [path] if fault else []
 
 
 def _edit_old(scene: Scene, split: str, legacy: bool) -> None:
     """A file that was put goes, or gets another name."""
     old = scene.draw.choice(scene.paths or ["nowhere"])
     folder = "" if legacy else f"queue/{split}/"
-    other = legacy_name(scene, split, scene.codec) if legacy else queue_name(scene, scene.codec)
-    if scene.often(0.5):
+    other = folder + (legacy_name(scene, split, scene.codec) if legacy else queue_name(scene, scene.codec))
+    if scene.often(0.5) or other in scene.paths:
         scene.edit("delete", path=old)
     else:
-        scene.edit("rename", **{"from": old, "to": folder + other})
-        scene.paths.append(folder + other)
+        scene.edit("rename", **{"from": old, "to": other})
+        scene.paths.append(other)
 
 
 def _fill_quarantine(scene: Scene, split: str, legacy: bool) -> None:
@@ -52,7 +63,7 @@ def _fill_quarantine(scene: Scene, split: str, legacy: bool) -> None:
     draw = scene.draw
     scene.seq += 1
     name = queue_name(scene, scene.codec)
-    scene.put(f"queue/{split}/{name}", b"damaged")
+    _put_damaged(scene, f"queue/{split}/{name}")
     taken = draw.choice([name, name, name, ".x", "x/y"])
     for number in range(draw.choice([1, 2, 11, FULL - 2, FULL - 1, FULL])):
         head, slash, rest = taken.partition("/")
@@ -67,11 +78,18 @@ def _close_quarantine(scene: Scene, split: str, legacy: bool) -> None:
         scene.paths.remove(path)
     else:
         scene.put(path, b"")
-        scene.put(f"queue/{split}/{scene.seq}-0-1.{scene.codec}", b"damaged")
+        _put_damaged(scene, f"queue/{split}/{scene.seq}-0-1.{scene.codec}")
+
+
+def _put_damaged(scene: Scene, path: str) -> None:
+    if path not in scene.paths:
+        scene.put(path, b"damaged")
+        scene.damaged.append(path)
 
 
 def _stand_in_the_way(scene: Scene, split: str, legacy: bool) -> None:
     """A folder takes the place of the file in hand, which cannot be deleted then; it goes, or a new file comes."""
+    scene.seq += 1
     path = f"queue/{split}/0-{scene.seq}-1.{scene.codec}"
     content = batch_file(scene, scene.codec, split)
     scene.put(path, content)
@@ -81,6 +99,8 @@ def _stand_in_the_way(scene: Scene, split: str, legacy: bool) -> None:
     for _ in range(scene.draw.randint(1, 3)):
         scene.draw.choice(_LOOKS)(scene, split, legacy)
     if scene.often(0.6):
+        for _ in range(_ENOUGH):
+            _take(scene, split, legacy)
         scene.edit("delete", path=path)
         scene.draw.choice(_LOOKS)(scene, split, legacy)
         scene.put(path, content)

@@ -112,7 +112,7 @@ def _gone(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
     if scene.often(0.3):
         scene.put(folder, b"")
     elif scene.often(0.4):
-        put_something(scene, folder)
+        scene.edit("link", path=folder, target=scene.draw.choice([folder, "nowhere"]), symbolic=True)
 
 
 def _produce(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
