@@ -210,12 +210,14 @@ def attempt(
     stateless: bool = False,
     names_broken: bool = False,
     declared: frozenset[str] | None = None,
+    until_wrong: bool = False,
 ) -> Attempt:
     """Try the cases, all but golden ones, on one process of a backend; a stand-in answers what is not `declared`.
 
     A mutant is the reference, which would take hours for a golden case.
     A restart asks whether a backend keeps state, and costs a process. It is passed over inside a trace of pure
     operators, and always for a `stateless` backend. `names_broken` adds the postconditions that wrong results violate.
+    With `until_wrong` the first case that goes wrong is the last one asked.
     """
     driver = driver_of(backend, codebook, timeout, declared)
     runner = CaseRunner(codebook, driver.dialect, names_broken)
@@ -226,6 +228,8 @@ def attempt(
         judged = conversation_verdicts([check_of(by_id[finished.key])], finished, driver.declared)
         (results[finished.key],) = judged.results
         obstacles += filter(None, [judged.obstacle])
+        if until_wrong and judged.results[0].verdict is not Verdict.PASS:
+            break
     tail = driver.stderr_tail.decode("utf-8", "replace")
     if driver.unattributed:
         return Attempt({}, describe(driver.unattributed[0]), tail)

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 
 class UnfitBackend(Exception):
-    """A backend gave no valid hello; carries the end of its stderr, and how far it came.
-
-    `begun`: it read or wrote something. `understood`: its answer could be read, but says something wrong.
-    """
+    """No valid hello; whether the backend has `begun` to read or write, and whether its answer was `understood`."""
 
     def __init__(self, reason: str, stderr_tail: str, begun: bool = True, understood: bool = False) -> None:
         super().__init__(reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +110,12 @@ def test_a_weak_carrier_shows_along_an_axis(
         assert not attempt(backend, cases["plain"], codebook).wrong  # nothing else of this corpus sees it
 
 
+def test_asking_may_end_with_the_first_wrong_case(library: Library, cases: Mapping[str, tuple[Case, ...]]) -> None:
+    found = attempt(carrier(min(WEAKNESSES)), cases["axes"], codebook_of(library), until_wrong=True)
+    assert len(found.wrong) == 1
+    assert len(found.results) < len(cases["axes"])
+
+
 def test_a_faithful_carrier_passes(library: Library, cases: Mapping[str, tuple[Case, ...]]) -> None:
     assert not attempt(FAITHFUL, cases["axes"], codebook_of(library)).wrong
 
@@ -118,11 +123,10 @@ def test_a_faithful_carrier_passes(library: Library, cases: Mapping[str, tuple[C
 def test_the_score_tells_what_is_missing_without_the_axes(
     library: Library, cases: Mapping[str, tuple[Case, ...]]
 ) -> None:
-    library = replace(library, suite=replace(library.suite, reference=FAITHFUL))
-    without = wire_score(library, cases["plain"])
+    without = wire_score(library, cases["plain"], reference=FAITHFUL)
     assert ("inputs", "count", "binary64") in {(one.side, one.leaf, one.name) for one in without.open}
     quick = [one for one in cases["axes"] if one.profile == "quick"]  # the large ones take seconds each
-    whole = wire_score(library, (*cases["plain"], *quick))
+    whole = wire_score(library, (*cases["plain"], *quick), reference=FAITHFUL)
     small = {one.name for one in whole.open if one.leaf in ("count", "small", "rate", "text", "items", "sizes{key}")}
     assert small <= {"room-65535", "cut-65535", "cut-65536"}
     assert len(whole.noticed) > 2 * len(without.noticed)
