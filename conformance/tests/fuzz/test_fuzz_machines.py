@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ from conformance.report.failure import Reproduction, facts_of, plain_lines
 from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.fuzz.tasks import task_of
+from conformance.tests.shipped import shipped_library
 from conformance.tests.small_spec import SHIPPED, new_folder
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.listings.handles import TAKEN
+from conformance.trial.fuzz.listings.programs import degenerate
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.operator import SEEN_ONCE
 from conformance.trial.fuzz.program import ProgramCall, without_turns
@@ -31,6 +34,7 @@ from conformance.trial.fuzz.program_draw import may_be_asked, pool_of
 from conformance.vectors.case import Case
 from conformance.vectors.conversation.state_tracking import OUTSIDE, Model
 from conformance.vectors.frozen.build import build
+from conformance.vectors.frozen.corpus import load_corpus
 from conformance.vectors.questions.expand import expand
 
 CALLS = 160
@@ -213,3 +217,18 @@ def test_a_call_that_the_expression_engine_cannot_judge_is_never_drawn(monkeypat
     turn = ProgramCall(f"{NAME}.Open", {"limit": 3})
     assert pool.reach(turn, None).side == OUTSIDE
     assert not may_be_asked(pool, turn)
+
+
+def test_what_a_call_gave_is_asked_for_through_operations_that_share_an_input() -> None:
+    """The consumer tells the schema of a split; it is asked for that of each odd split that a batch was asked of."""
+    machine, codebook = "Pipeline.Consumer", codebook_of(shipped_library())
+    cases = load_corpus(shipped_library().suite).cases[machine]
+    pool = pool_of(shipped_library().contracts[machine], cases, codebook)
+    asked = {
+        first.native["split"]
+        for program in degenerate(pool)
+        for first, second in pairwise(program)
+        if (first.operator, second.operator) == (f"{machine}.GetBatch", f"{machine}.Schema")
+        and first.native["split"] == second.native["split"]
+    }
+    assert len(asked) > 5

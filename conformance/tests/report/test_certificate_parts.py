@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 
+import conformance.cli.certify as certify_module
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.sandbox import WORKER
 from conformance.report.certificate.artifact import NoArtifact, StartedArtifact, artifact_of, started_by
@@ -25,7 +26,13 @@ from conformance.report.certificate.evidence import (
     signed,
 )
 from conformance.report.certificate.keys import new_pair, public_from, read_public, read_signing
-from conformance.report.certificate.statement import SCHEMA, canonical, digest_of_json, read_statement
+from conformance.report.certificate.statement import (
+    SCHEMA,
+    canonical,
+    crash_level,
+    digest_of_json,
+    read_statement,
+)
 from conformance.report.certificate.verification import trusted_signer
 from conformance.report.untrusted import Unreadable
 from conformance.tests.certificates import Certifier
@@ -337,3 +344,18 @@ def test_a_module_is_looked_for_where_the_command_looks(place: Path) -> None:
     elsewhere.mkdir(parents=True)
     (elsewhere / "__init__.py").write_text("x")
     assert started_by(there, elsewhere) == StartedArtifact()
+
+
+# -- a certificate says
+
+
+def test_the_crash_level_is_the_lowest_that_a_workload_reached() -> None:
+    assert crash_level("not tried") == "not tried"
+    assert crash_level({}) == "no workload"
+    assert crash_level({"a": {"reached": "posix"}, "b": {"reached": "kill"}}) == "kill"
+    assert crash_level({"a": {"reached": "posix"}, "b": {"reached": ""}}) == "unknown"
+
+
+def test_the_default_sandbox_is_bubblewrap() -> None:
+    (option,) = [one for one in certify_module.command.params if one.name == "sandbox"]
+    assert option.default == "bwrap"
