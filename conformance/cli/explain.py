@@ -47,15 +47,14 @@ from conformance.vectors.frozen.corpus import Corpus
 _MARKS = "[#!?%]"  # the sign after the operator in the id of a check that is no vector
 
 
-
 def explain(target: str, options: AnswerOptions) -> int:
     """Print all facts; return 1 if a named backend and the reference answer differently."""
     library = specification()
-    if (entry := entry_facts(target, library)) and not is_operator(library, target):
+    operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
+    if operator == target and not is_operator(library, target) and (entry := entry_facts(target, library)):
         say(plain_lines(entry))
         return 0
     corpus = frozen_vectors(library)
-    operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     contract = contract_named(library, operator)
     case = _case(corpus, target)
     if options.inputs is not None or options.record is not None:
