@@ -134,6 +134,6 @@ def obvious_text(values: Sequence[Stored]) -> SemanticType | None:
     distinct = len(set(values))
     if 0 < distinct <= MOST_CATEGORIES and len(values) >= LEAST_REPEATS * distinct:
         return "categorical"
-    if 2 * distinct > len(values) and any(isinstance(value, str) and " " in value.strip() for value in values):
+    if 2 * distinct > len(values) and any(isinstance(value, str) and " " in value.strip(" ") for value in values):
         return "text"
     return None

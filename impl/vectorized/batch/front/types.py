@@ -179,7 +179,7 @@ def _of_texts(field: Field, values: Stored) -> SemanticType | None:
         return None
     if len(texts) <= 100 and present >= 10 * len(texts):
         return "categorical"
-    wordy = any(" " in text.strip() for text in texts)
+    wordy = any(" " in text.strip(" ") for text in texts)
     return "text" if wordy and 2 * len(texts) > present else None
 
 
