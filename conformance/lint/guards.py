@@ -10,7 +10,9 @@ from conformance.contract.cel.expression import Environment
 from conformance.contract.cel.syntax import BYTES, CHARACTERS, ITEMS, Relation, SizeLimit, size_limits
 from conformance.contract.model import Contract, Guard
 from conformance.contract.types import Struct, walk
+from conformance.contract.wording import excerpt
 from conformance.lint.call import Evaluator, FrozenCall
+from conformance.lint.deciding import MOST_INSIDE, tangles
 from conformance.lint.names import place
 from conformance.lint.rule import FoundIn, LintTarget, contract_rule
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
@@ -91,28 +93,29 @@ def boundaries_crossed(subject: LintTarget, contract: Contract) -> Iterator[Foun
     evaluator = subject.evaluator(contract)
     judged = list(subject.calls(contract.operator))
     for guard in contract.requires:
-        for comparison in comparisons_of(guard.expression):
+        known = comparisons_of(guard.expression)
+        untried = set[tuple[int, int]]()
+        for tangle in tangles(guard.expression.text) if known else ():
+            untried.update(tangle.inside)
+            message = f"{len(tangle.inside)} comparisons are inside {excerpt(tangle.text, 60)}"
+            hint = "join them by && and || alone, or make several guards of this one"
+            yield guard.position, f"guard {guard.id!r}: {message}: with more than {MOST_INSIDE}, none is tried", hint
+        for comparison in known:
+            if (comparison.start, comparison.end) in untried:
+                continue
             for side, touching in sides(evaluator, comparison, judged).items():
                 if touching:
                     continue
                 hint = "add a case there that every earlier guard lets through"
-                yield guard.position, f"guard {guard.id!r}: no case decides {comparison.text!r} {side}", hint
+                yield guard.position, f"guard {guard.id!r}: no case decides {excerpt(comparison.text)} {side}", hint
         judged = [call for call in judged if evaluator.holds(guard.expression.text, call)]
-
-
-def _decides(evaluator: Evaluator, comparison: Relation, call: FrozenCall) -> bool:
-    """Whether the guard's outcome for the call depends on this comparison."""
-    if comparison.text == comparison.whole.strip():
-        return True
-    outcomes = [evaluator.value(comparison.replaced(value), call) for value in ("true", "false")]
-    return bool(outcomes[0] != outcomes[1])
 
 
 def sides(evaluator: Evaluator, comparison: Relation, calls: Iterable[FrozenCall]) -> Mapping[str, list[FrozenCall]]:
     """The calls on each side of a comparison, by the words for that side; empty if a side cannot be evaluated."""
     if not (evaluator.compiles(comparison.left) and evaluator.compiles(comparison.right)):
         return {}
-    decided = [call for call in calls if _decides(evaluator, comparison, call)]
+    decided = [call for call in calls if evaluator.decides(comparison, call)]
     value = evaluator.value
     pairs = [(call, value(comparison.left, call), value(comparison.right, call)) for call in decided]
     integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))

@@ -201,4 +201,20 @@ SYNTAX = [
         "C:43:26: C009 ill-typed input low: expected uint64, found '\u221230'\n"
         "    hint: '\u2212' (U+2212) only looks like -: write -30",
     ),
+    (
+        "long-sum", C, "\"low <= high\"", f"\"low{' + 0u' * 35} <= high\"",
+        f"C:16:24: C004 the expression has more than 32 levels in 'low{' + 0u' * 35} <= high'\n"
+        "    hint: name parts of it under `let`; a long sum is nested too, and total([a, b, c]) is not",
+    ),
+    (
+        "many-brackets", C, "\"low <= high\"", f"\"{'(' * 40}low <= high{')' * 40}\"",
+        f"C:16:24: C004 the expression has more than 32 levels in '{'(' * 40}low <= high{')' * 40}'\n"
+        "    hint: name parts of it under `let`; a long sum is nested too, and total([a, b, c]) is not",
+    ),
+    (
+        "endless-choice", C, "\"low <= high\"", f"\"{'low == 12345u || ' * 9_000}low <= high\"",
+        "C:16:24: C004 the expression has 153011 characters, and at most 100000 are read in "
+        f"'{('low == 12345u || ' * 12)[:197]}...'\n"
+        "    hint: write `x in [1u, 2u]` for many comparisons of one value, or several guards",
+    ),
 ]

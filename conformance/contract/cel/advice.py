@@ -51,7 +51,7 @@ def advice_on(text: str, error: str, names: Collection[str], functions: Collecti
     """The explanation of the engine's error about `text`, which may use `names` and `functions`."""
     match = _PLACE.search(error)
     if not match:
-        return BadExpression(error)
+        return _beyond(error)
     line, column, said = int(match[1]), int(match[2]), match[3]
     at = sum(len(row) + 1 for row in text.split("\n")[: line - 1]) + column - 1
     if found := _UNDECLARED.search(said):
@@ -75,6 +75,21 @@ def advice_on(text: str, error: str, names: Collection[str], functions: Collecti
     if said.startswith("invalid") and said.endswith("literal"):
         return BadExpression(said, line, column, "the largest are 18446744073709551615u and 9223372036854775807")
     return BadExpression(said, line, column)
+
+
+_DEPTH: Final = re.compile(r"recursion (?:limit exceeded\. limit:|depth of) (\d+)")
+_SIZE: Final = re.compile(r"input size: (\d+), limit: (\d+)")
+
+
+def _beyond(error: str) -> BadExpression:
+    """The explanation of an error without a place: the expression is beyond a limit of the engine."""
+    if depth := _DEPTH.search(error):
+        hint = "name parts of it under `let`; a long sum is nested too, and total([a, b, c]) is not"
+        return BadExpression(f"the expression has more than {depth[1]} levels", hint=hint)
+    if size := _SIZE.search(error):
+        hint = "write `x in [1u, 2u]` for many comparisons of one value, or several guards"
+        return BadExpression(f"the expression has {size[1]} characters, and at most {size[2]} are read", hint=hint)
+    return BadExpression(error)
 
 
 _CHOICE: Final = "write a choice as `condition ? value : other`"

@@ -125,12 +125,17 @@ def engine_function(call: Callable[..., Any], parameters: Sequence[Any], returns
             if lends and type(answer) in _EMPTIED:
                 _LENT.answers.append(answer)
             return answer
+        except Exception:
+            raise
+        except BaseException as stop:  # of Ctrl-C or a signal; the engine would make an error of the expression of it
+            _LENT.stop = stop
+            raise
         finally:
             for place in large:
                 if type(value := values[place]) in _EMPTIED and value is not answer:
                     value.clear()
 
-    return apply if texts or large or answers or lends else call
+    return apply
 
 
 _SMALL: Final = (cel.Type.BOOL, cel.Type.INT, cel.Type.UINT, cel.Type.DOUBLE, cel.Type.STRING)
@@ -138,25 +143,36 @@ _EMPTIED: Final = (bytearray, list, dict)
 
 
 class _Lent(threading.local):
-    """The answers of named functions in this thread since the last evaluation ended; the functions evaluate nothing."""
+    """What named functions in this thread answered since the last evaluation ended, and what ended one of them.
+
+    The functions evaluate nothing.
+    """
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
+        self.stop: BaseException | None = None
 
 
 _LENT: Final = _Lent()
 
 
 def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
-    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way."""
+    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way.
+
+    Raises what ended a named function from outside: KeyboardInterrupt, or the exception of a signal.
+    """
     try:
-        return plain(compiled.eval(activation))
+        found = plain(compiled.eval(activation))
     except Exception:  # the engine raises RuntimeError; a named function may raise anything
-        return None
+        found = None
     finally:
         for answer in _LENT.answers:
             answer.clear()
         _LENT.answers.clear()
+    if _LENT.stop is not None:
+        stop, _LENT.stop = _LENT.stop, None
+        raise stop
+    return found
 
 
 def plain_value(answer: Any) -> Any:

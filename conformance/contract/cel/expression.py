@@ -165,9 +165,9 @@ class Environment:
             return None
         try:
             moved = hoisted(text, _NAMES)
-        except ValueError:  # a construct that `syntax.py` does not know
+            return None if moved == text else self.engine.compile(moved)
+        except (ValueError, RuntimeError):  # a construct that `syntax.py` does not know, or too many levels
             return None
-        return None if moved == text else self.engine.compile(moved)
 
     def compile_as(self, text: str, type_: Type) -> Expression:
         """Compile an expression whose value is of a contract type; raises BadExpression."""

@@ -237,3 +237,21 @@ def test_an_emptied_argument_is_the_engines_copy() -> None:
     expression = known.compile(f"{twice} && size(numbers) == 2")
     assert [expression.holds(bound), expression.holds(bound)] == [True, True]
 
+
+
+@pytest.mark.parametrize("text", ["stopped(count) == 1u", "stopped(count) == 1u || true", "size(halted(numbers)) == 0"])
+def test_a_signal_inside_a_named_function_ends_the_command_and_not_only_the_expression(text: str) -> None:
+    """The engine makes an error of the expression of every exception, even of Ctrl-C."""
+
+    def stop(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    numbers = cel.Type.List(cel.Type.UINT)
+    functions = (
+        Function("stopped", [[cel.Type.UINT]], cel.Type.UINT, stop), Function("halted", [[numbers]], numbers, stop)
+    )
+    known = environment(INPUTS, None, [], functions)
+    bound = known.bind(NATIVE)
+    with pytest.raises(KeyboardInterrupt):
+        known.compile(text).holds(bound)
+    assert known.compile("count == count").holds(bound)
