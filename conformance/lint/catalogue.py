@@ -33,6 +33,7 @@ from conformance.lint.checks import (
     unresolved,
 )
 from conformance.lint.rule import Finding, LintTarget, Rule
+from conformance.lint.valueless import is_valueless
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
@@ -62,12 +63,15 @@ _JUDGE_CASES: Final = frozenset(
 )
 # If a group is not built yet, these rules miss cases that the group may have.
 _MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L307", "L309", "L412"})
+# A guard or postcondition without a value is not true, so these rules find more about the same operator.
+_JUDGE_VALUES: Final = frozenset({"L301", "L303", "L304", "L305", "L306", "L411", "L412"})
 
 
 def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without those that follow from another: a contract that was never built, or was changed since it
-    was; a requirement without a row, or with two; a check, a law or a requirement whose name is misspelt; a contract
-    in a file of another name; a guard that decides nothing; frozen results that a postcondition contradicts.
+    was; a condition without a value; a requirement without a row, or with two; a check, a law or a requirement whose
+    name is misspelt; a contract in a file of another name; a guard that decides nothing; frozen results that a
+    postcondition contradicts.
 
     The exit status of a command does not change: each omitted finding follows from one that is kept.
     """
@@ -79,6 +83,7 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
     untested = _untested_with(subject.library, unbuilt | {*misplaced.values()})
     idle = {one.position for one in known if one.code == "L301"}
     contradicted = {one.about for one in known if one.code == "L305"}
+    without_value = {one.about for one in known if is_valueless(one) and one.code != "L302"}
     twice = any(one.code == "L401" and one.message.endswith("comes twice") for one in known)
     kept: list[Finding] = []
     for one in known:
@@ -86,6 +91,10 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
             continue
         if one.code == "L306" and one.about in contradicted:
             continue
+        if one.about in without_value and one.code in _JUDGE_VALUES and not is_valueless(one):
+            continue
+        if is_valueless(one) and any(is_valueless(other) and other.position == one.position for other in kept):
+            continue  # two expressions use one let
         if twice and one.code in ("L104", "L107", "L402", "L411"):
             continue
         if any(_follows(one, *names) for names in misplaced.items()):

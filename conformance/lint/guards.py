@@ -15,6 +15,7 @@ from conformance.lint.call import Evaluator, FrozenCall
 from conformance.lint.deciding import MOST_INSIDE, tangles
 from conformance.lint.names import place
 from conformance.lint.rule import FoundIn, LintTarget, contract_rule
+from conformance.lint.valueless import valueless
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
 from conformance.vectors.conversation.state_tracking import NEIGHBOURS, comparisons_of
 from conformance.vectors.leaf import is_root
@@ -26,11 +27,18 @@ def guards_reached(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]
     """Every guard is the first that is not true in a frozen case and true in another, and every code is frozen."""
     evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
     first = {guard.id for call in calls if (guard := evaluator.refusal(contract.requires, call))}
+    reaching = calls
     for guard in contract.requires:
+        what, text = f"guard {guard.id!r}", guard.expression.text
+        error = valueless(evaluator, contract, what, text, guard.position, reaching)
+        reaching = tuple(call for call in reaching if evaluator.holds(text, call))
+        if error:
+            yield error
+            continue
         if guard.id not in first:
             hint = "add a case that only this guard refuses, or remove the guard: an earlier one implies it"
             yield guard.position, f"no case in which guard {guard.id!r} is the first that is not true", hint
-        if not any(evaluator.holds(guard.expression.text, call) for call in calls):
+        if not any(evaluator.holds(text, call) for call in calls):
             yield guard.position, f"no case in which guard {guard.id!r} is true", "add a case inside it"
     frozen = {call.code for call in calls}
     for code in sorted(contract.codes - frozen):
@@ -45,7 +53,9 @@ def edge_cases_reached(subject: LintTarget, contract: Contract) -> Iterator[Foun
     evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
     for edge in contract.edge_cases:
         met = [evaluator.holds(edge.when.text, call) for call in calls]
-        if not any(met):
+        if error := valueless(evaluator, contract, f"edge case {edge.id!r}", edge.when.text, edge.position, calls):
+            yield error
+        elif not any(met):
             message, hint = f"no case meets edge case {edge.id!r}", "add a case for which its `when` is true"
             yield edge.position, message, hint
         elif all(met):

@@ -92,6 +92,27 @@ def _beyond(error: str) -> BadExpression:
     return BadExpression(error)
 
 
+_INDEX: Final = "the first index is 0; test size(list) first"
+_VALUELESS: Final = (
+    (r"divide by zero", "it divides by zero", "test the divisor first: `b == 0u || a / b < 9u`"),
+    (r"modulus by zero", "it divides by zero", "test the divisor first: `b == 0u || a % b == 1u`"),
+    (r"index=(-?\d+) size=(\d+)", "index {0} is not in a list of size {1}", _INDEX),
+    (r"list index out of range", "an index is not in a list", _INDEX),
+    (r"Key not found in map : (.*)", "the map has no key {0}", "test `key in map` first"),
+    (r"unsigned integer overflow", "a result is below 0 or above 18446744073709551615", "compare before you subtract"),
+    (r"integer overflow", "a result is outside of int64", "compare before you add or subtract"),
+)
+
+
+def without_value(error: str) -> tuple[str, str]:
+    """The message and the fix for an expression whose evaluation gives this error of the engine."""
+    for pattern, said, hint in _VALUELESS:
+        if found := re.search(pattern, error):
+            return said.format(*found.groups()), hint
+    message = re.sub(r"\A[A-Z_]+: ", "", error) or "the engine gives no reason"
+    return message, "exclude this case first, with `||` or `&&`, or correct the expression"
+
+
 _CHOICE: Final = "write a choice as `condition ? value : other`"
 
 

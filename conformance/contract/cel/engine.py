@@ -185,6 +185,11 @@ def plain_or_none(answer: Any) -> Any:
     return None if answer.type() == cel.Type.ERROR else answer.plain_value()
 
 
+def error_text(answer: Any) -> str:
+    """The error that an answer is; empty if it is a value."""
+    return str(answer.plain_value()) if answer.type() == cel.Type.ERROR else ""
+
+
 def _may_have_text(type_: Any) -> bool:
     return any(kind in type_.name() for kind in ("STRING", "DYN"))
 
