@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from conformance.contract.library import Library
+from conformance.contract.suggest import with_sign
 from conformance.contract.yaml.source import Position
 from conformance.lint import (
     checks,
@@ -112,7 +113,8 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
         kept.append(one)
     never_built = {subject.library.contracts[name].position: name for name in unbuilt}
     found = [_never_built(one, never_built) if one.code == "V010" else one for one in kept]
-    return tuple(sorted(_first_of_each(found, subject.library)))
+    once = _first_of_each(found, subject.library)
+    return tuple(sorted(replace(one, hint=with_sign(one.message, one.hint)) for one in once))
 
 
 def _misplaced(subject: LintTarget) -> Iterator[tuple[str, str]]:

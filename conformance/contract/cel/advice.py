@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from conformance.contract.cel.syntax import Node, parse
-from conformance.contract.suggest import close_to, look_alike, typed
+from conformance.contract.suggest import close_to, sign_named, typed_name
 
 _PLACE: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([^']*)'")
@@ -291,8 +291,9 @@ def _syntax(text: str, error: str, at: int) -> tuple[str, str, int]:
         return "`=>` is no operator", "write a comma: list.all(x, x > 3u)", shift
     if signs in _SIGNS:
         return f"`{signs}` is no operator", f"write {_SIGNS[signs]}", shift
-    if said := look_alike(text[at : at + 1]):
-        return said, f"write {typed(text[at])}", 0
+    if said := sign_named(text[at : at + 1]) if text[at : at + 1] else "":
+        plain = typed_name(text[at])
+        return said, f"write {plain.strip() or 'a blank'}" if plain else "remove it", 0
     if text[at : at + 1] in _SIGNS:
         return f"`{text[at]}` is no operator", f"write {_SIGNS[text[at]]}", 0
     if text[at : at + 1] in ("'", '"'):
