@@ -78,7 +78,7 @@ _TYPED: Final = str.maketrans(
 )
 
 
-# Letters of other alphabets that a reader takes for ASCII letters, blanks, and signs that nobody sees.
+# Letters of other alphabets that a reader takes for ASCII letters, blanks, and signs that cannot be seen.
 _LETTERS: Final = str.maketrans(
     "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0261\u03bf\u03bd\u03b1\u03c1\u0131"
     "\u0410\u0412\u0421\u0415\u041d\u041a\u041c\u041e\u0420\u0422\u0425\u0423\u0406\u0408\u0405"
@@ -100,7 +100,7 @@ def look_alike(text: str) -> str:
 
 
 def typed_name(name: str) -> str:
-    """The name with ASCII letters in place of look-alike ones, and without signs that nobody sees."""
+    """The name with ASCII letters in place of look-alike ones, and without signs that cannot be seen."""
     found = typed(name).translate(_LETTERS)
     return found if found.isascii() else name
 

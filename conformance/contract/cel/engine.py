@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any, Final
 
 from cel_expr_python import cel
@@ -125,17 +126,12 @@ def engine_function(call: Callable[..., Any], parameters: Sequence[Any], returns
             if lends and type(answer) in _EMPTIED:
                 _LENT.answers.append(answer)
             return answer
-        except Exception:
-            raise
-        except BaseException as stop:  # of Ctrl-C or a signal; the engine would make an error of the expression of it
-            _LENT.stop = stop
-            raise
         finally:
             for place in large:
                 if type(value := values[place]) in _EMPTIED and value is not answer:
                     value.clear()
 
-    return apply
+    return apply if texts or large or answers or lends else call
 
 
 _SMALL: Final = (cel.Type.BOOL, cel.Type.INT, cel.Type.UINT, cel.Type.DOUBLE, cel.Type.STRING)
@@ -143,14 +139,14 @@ _EMPTIED: Final = (bytearray, list, dict)
 
 
 class _Lent(threading.local):
-    """What named functions in this thread answered since the last evaluation ended, and what ended one of them.
+    """What named functions in this thread answered since the last evaluation ended, and what a signal wants to raise.
 
     The functions evaluate nothing.
     """
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
-        self.stop: BaseException | None = None
+        self.stops: list[BaseException] = []
 
 
 _LENT: Final = _Lent()
@@ -159,7 +155,7 @@ _LENT: Final = _Lent()
 def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
     """The answer to an expression, converted by `plain`; None if the evaluation failed in any way.
 
-    Raises what ended a named function from outside: KeyboardInterrupt, or the exception of a signal.
+    Raises what `postponed` was given meanwhile.
     """
     try:
         found = plain(compiled.eval(activation))
@@ -169,10 +165,23 @@ def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any
         for answer in _LENT.answers:
             answer.clear()
         _LENT.answers.clear()
-    if _LENT.stop is not None:
-        stop, _LENT.stop = _LENT.stop, None
-        raise stop
+    if _LENT.stops:
+        raise _LENT.stops.pop()
     return found
+
+
+def postponed(frame: FrameType | None, stop: BaseException) -> bool:
+    """Whether the handler of a signal interrupts a named function: then the evaluation raises `stop` when it ends.
+
+    Raised in the function, it would only be an error of the expression, and the command would go on.
+    """
+    if frame is None or frame.f_code is evaluate.__code__:
+        return False
+    while (frame := frame.f_back) is not None:
+        if frame.f_code is evaluate.__code__:
+            _LENT.stops.append(stop)
+            return True
+    return False
 
 
 def plain_value(answer: Any) -> Any:
