@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
 from conformance.lint.rule import Finding, subject_of
+from conformance.report.failure import WIDEST, wrapped
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.mutants.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.frozen.corpus import Corpus
@@ -119,7 +122,20 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:
     if format_ == "json":
         return as_json(found)
-    return as_sarif(found) if format_ == "sarif" else as_text(found)
+    if format_ == "sarif":
+        return as_sarif(found)
+    return "".join(f"{line}\n" for line in _on_terminal(found)) if sys.stdout.isatty() else as_text(found)
+
+
+def _on_terminal(found: tuple[Finding, ...]) -> Iterator[str]:
+    """The text for a terminal: lines that fit, except those to paste. Editors read the other text line by line."""
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    for one in found:
+        said, *hint = as_text([one]).splitlines()
+        yield from wrapped(said, width)
+        for line in hint[:1]:
+            yield from wrapped(line, width, " " * 10)
+        yield from hint[1:]
 
 
 FORMATS = ("text", "json", "sarif")

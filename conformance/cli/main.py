@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import click
@@ -254,14 +255,19 @@ def _lacking(error: BaseException) -> str | None:
 
 
 def _end_on_signals() -> None:
-    def ended(number: int, _: object) -> None:
+    def ended(number: int, frame: FrameType | None) -> None:
         # A second signal must not interrupt the clean-up.
         signal.signal(number, signal.SIG_IGN)
-        raise Terminated(number)
+        stop(Terminated(number), frame)
 
-    def interrupted(number: int, _: object) -> None:
+    def interrupted(number: int, frame: FrameType | None) -> None:
         signal.signal(number, partial(again, time.monotonic()))
-        raise KeyboardInterrupt
+        stop(KeyboardInterrupt(), frame)
+
+    def stop(error: BaseException, frame: FrameType | None) -> None:
+        engine = sys.modules.get("conformance.contract.cel.engine")  # most commands need it, `tally --version` does not
+        if engine is None or not engine.postponed(frame, error):
+            raise error
 
     def again(since: float, *_: object) -> None:
         # Two quick presses still show the results; a press after a long wait ends the process.

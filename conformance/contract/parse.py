@@ -32,6 +32,7 @@ from conformance.contract.model import (
 )
 from conformance.contract.suggest import nearest
 from conformance.contract.types import ROOT, Field, NamedTypes, Scalar, Struct, is_place, struct_at, walk
+from conformance.contract.wording import excerpt
 from conformance.contract.yaml.source import MalformedContract, Position, Problem, Source, ValuePath, row
 
 DEFAULT_FAILURE = "default_failure"
@@ -196,7 +197,7 @@ class _Parser:
 
     def bad(self, path: ValuePath, error: BadExpression) -> Problem:
         place = self.inside(self.source.at(path), error)
-        return Problem(place, "C004", f"{error.message} in {self.source.part(path)!r}", error.hint)
+        return Problem(place, "C004", f"{error.message} in {excerpt(self.source.part(path))}", error.hint)
 
     def inside(self, position: Position, error: BadExpression) -> Position:
         """The position in the file of a mistake inside the scalar at `position`."""

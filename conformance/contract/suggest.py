@@ -29,7 +29,7 @@ _TYPES: Final[Mapping[str, str]] = {
 def nearest(word: str, known: Collection[str], otherwise: str = "") -> str:
     """A hint that names the word that the user may have meant; else the hint `otherwise`."""
     close = close_to(word, known)
-    return f"did you mean {' or '.join(close)}?" if close else otherwise
+    return with_sign(word, f"did you mean {' or '.join(close)}?" if close else otherwise)
 
 
 def close_to(word: str, known: Collection[str], cutoff: float = 0.65, most: int = 3) -> list[str]:
@@ -78,6 +78,17 @@ _TYPED: Final = str.maketrans(
 )
 
 
+# Letters of other alphabets that a reader takes for ASCII letters, blanks, and signs that cannot be seen.
+_LETTERS: Final = str.maketrans(
+    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0261\u03bf\u03bd\u03b1\u03c1\u0131"
+    "\u0410\u0412\u0421\u0415\u041d\u041a\u041c\u041e\u0420\u0422\u0425\u0423\u0406\u0408\u0405"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u00a0\u2007\u202f\u3000",
+    "aceopxyijshdqwgovapi" "ABCEHKMOPTXYIJS" "ABEZHIKMNOPTYX" "    ",
+    "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff",
+)
+
+
 def typed(text: str) -> str:
     """The text with keyboard signs in place of look-alike dashes, quotes and blanks."""
     return text.translate(_TYPED)
@@ -85,8 +96,38 @@ def typed(text: str) -> str:
 
 def look_alike(text: str) -> str:
     """A sentence about the first sign that only looks like a keyboard sign; empty if there is none."""
-    sign = next((one for one in text if typed(one) != one), "")
-    return f"{sign!r} (U+{ord(sign):04X}) only looks like {typed(sign).strip() or 'a blank'}" if sign else ""
+    return next((sign_named(one) for one in text if typed(one) != one), "")
+
+
+def typed_name(name: str) -> str:
+    """The name with ASCII letters in place of look-alike ones, and without signs that cannot be seen."""
+    found = typed(name).translate(_LETTERS)
+    return found if found.isascii() else name
+
+
+def with_sign(text: str, hint: str) -> str:
+    """The hint, and which sign of a name in the text or the hint is another than the reader sees.
+
+    A name in ASCII letters with one look-alike letter is meant; a word of another alphabet is not.
+    """
+    shown = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), f"{text} {hint}")
+    for name in [] if shown.isascii() or "(U+" in shown else shown.split(" "):
+        plain = name.translate(_LETTERS)
+        if plain != name and plain.isascii() and re.search("[0-9A-Za-z]", name):
+            sign = next(one for one in name if one.translate(_LETTERS) != one)
+            return f"{hint}{_JOINED.get(hint[-1:], '; ')}{sign_named(sign)}"
+    return hint
+
+
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")  # of a sign that `repr` does not print
+_JOINED: Final = {"": "", "?": " "}
+
+
+def sign_named(sign: str) -> str:
+    """A sentence about one sign that is another than the reader sees; empty about others."""
+    plain = typed_name(sign)
+    seen = f"only looks like {plain.strip() or 'a blank'}" if plain else "cannot be seen"
+    return f"{sign!r} (U+{ord(sign):04X}) {seen}" if plain != sign else ""
 
 
 def fitting(value: Any, pattern: str) -> str:
@@ -98,6 +139,7 @@ def _changed(text: str) -> Iterator[str]:
     """A text as other conventions write it."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)) if word]
     yield text.strip()
+    yield typed_name(text)
     yield from (word[:1].upper() + word[1:] for word in words[-1:])
     yield "-".join(words).lower()
     yield "_".join(words).lower()

@@ -1,4 +1,4 @@
-"""Numbers in sentences."""
+"""Numbers and quoted expressions in sentences."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def plural(word: str) -> str:
     if word.isupper():
         return f"{word}S"
     return re.sub(r"(?<=[^aeiou])y\Z", "ie", word) + "s"
+
+
+def excerpt(text: str, most: int = 200) -> str:
+    """A text in quotes; of a longer one only the beginning, because a message is one line."""
+    return repr(text if len(text) <= most else f"{text[: most - 3]}...")

@@ -14,11 +14,13 @@ from conformance.codec.scalar import IllTyped
 from conformance.contract.cel.advice import BadExpression
 from conformance.contract.cel.engine import variables_of
 from conformance.contract.cel.expression import Expression
+from conformance.contract.cel.syntax import Relation
 from conformance.contract.lazy import np
 from conformance.contract.library import Library
 from conformance.contract.machine import State
 from conformance.contract.model import Contract, Guard, first_false
 from conformance.contract.types import ListOf, MapOf, Scalar, Struct, Tensor, Type, Value
+from conformance.lint.deciding import deciding
 from conformance.vectors.case import Accumulation, CallStep, Case, ExpectedResult, RestartStep
 from conformance.vectors.compact import expanded, holds_recipe, is_marker
 from conformance.vectors.conversation.accumulate import inputs_of
@@ -215,6 +217,7 @@ class Evaluator:
         self._activations: dict[FrozenCall, Any] = {}
         self._compiled: dict[str, Expression | None] = {}
         self._values: dict[str, dict[FrozenCall, Any]] = {}
+        self._deciding: dict[str, dict[FrozenCall, frozenset[tuple[int, int]]]] = {}
         self._mentioned: dict[str, frozenset[str]] = {}
 
     def forgetful(self) -> Evaluator:
@@ -244,6 +247,13 @@ class Evaluator:
     def holds(self, text: str, call: FrozenCall) -> bool:
         """Whether an expression is exactly true for a call."""
         return self.value(text, call) is True
+
+    def decides(self, comparison: Relation, call: FrozenCall) -> bool:
+        """Whether the value of the whole expression depends on this comparison for a call."""
+        memo = self._deciding.setdefault(comparison.whole, {})
+        if call not in memo:
+            memo[call] = deciding(comparison.whole, lambda part: self.value(part, call))
+        return (comparison.start, comparison.end) in memo[call]
 
     def compiles(self, text: str) -> bool:
         """Whether the text is an expression over this evaluator's variables."""

@@ -6,11 +6,12 @@ It is separate from the rules because it imports them all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from conformance.contract.library import Library
+from conformance.contract.suggest import with_sign
 from conformance.contract.yaml.source import Position
 from conformance.lint import (
     checks,
@@ -32,7 +33,9 @@ from conformance.lint.checks import (
     rows_to_paste,
     unresolved,
 )
+from conformance.lint.governance import CHANGED
 from conformance.lint.rule import Finding, LintTarget, Rule
+from conformance.lint.valueless import is_valueless
 
 _MODULES: Final = (checks, coverage, determinism, governance, guards, names, postconditions, requirements)
 _OTHERS: Final = [rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)]
@@ -60,25 +63,38 @@ def lint(subject: LintTarget, rules: Iterable[Rule] = RULES) -> tuple[Finding, .
 _JUDGE_CASES: Final = frozenset(
     {"L108", "L301", "L302", "L303", "L304", "L305", "L306", "L307", "L308", "L309", "L411", "L412", "L502"}
 )
-# If a group is not built yet, these rules miss cases that the group may have.
-_MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L307", "L309", "L412"})
+# If a group is not built yet, or the cases have other inputs or outputs, these rules miss cases.
+_MISS_CASES: Final = frozenset({"L108", "L301", "L302", "L303", "L306", "L307", "L309", "L412"})
+# These rules find a name in the text of a contract; the text is not final until it is corrected.
+_FIND_NAMES: Final = frozenset({"L101", "L102", "L103"})
+# A guard or postcondition without a value is not true, so these rules find more about the same operator.
+_JUDGE_VALUES: Final = frozenset({"L301", "L303", "L304", "L305", "L306", "L411", "L412"})
 
 
 def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without those that follow from another: a contract that was never built, or was changed since it
-    was; a requirement without a row, or with two; a check, a law or a requirement whose name is misspelt; a contract
-    in a file of another name; a guard that decides nothing; frozen results that a postcondition contradicts.
+    was; a condition without a value; a requirement without a row, or with two; a check, a law or a requirement whose
+    name is misspelt; a contract in a file of another name; a guard that decides nothing; frozen results that a
+    postcondition contradicts.
 
     The exit status of a command does not change: each omitted finding follows from one that is kept.
     """
-    known = list(findings)
+    known = sorted(findings)
     unbuilt, stale = _unbuilt(subject), {one.about for one in known if one.code == "L502"}
     waiting = {one.about for one in known if one.code == "L108"} & stale
     unmet, misplaced = _unmet(subject), dict(_misplaced(subject))
     misnamed, unknown_laws = _misnamed(subject.library), _unknown_laws(subject)
     untested = _untested_with(subject.library, unbuilt | {*misplaced.values()})
+    unfinished = {one.position.file for one in known if one.code in _FIND_NAMES}
+    renamed = tuple(
+        f"{check_text(contract, 'law', use.law)!r}, an unknown law"
+        for contract in subject.contracts
+        for use in contract.laws
+    )  # of these, the contract's place is told
+    missed = _missed(subject, {one.about for one in known if one.code == "L104"})
     idle = {one.position for one in known if one.code == "L301"}
     contradicted = {one.about for one in known if one.code == "L305"}
+    without_value = {one.about for one in known if is_valueless(one) and one.code != "L302"}
     twice = any(one.code == "L401" and one.message.endswith("comes twice") for one in known)
     kept: list[Finding] = []
     for one in known:
@@ -86,6 +102,10 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
             continue
         if one.code == "L306" and one.about in contradicted:
             continue
+        if one.about in without_value and one.code in _JUDGE_VALUES and not is_valueless(one):
+            continue
+        if is_valueless(one) and any(is_valueless(other) and other.position == one.position for other in kept):
+            continue  # two expressions use one let
         if twice and one.code in ("L104", "L107", "L402", "L411"):
             continue
         if any(_follows(one, *names) for names in misplaced.items()):
@@ -98,12 +118,21 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
             continue
         if one.code == "L107" and one.position in (misnamed | unknown_laws.keys() | unmet.keys()):
             continue
+        if one.code == "L411" and (one.position in misnamed or one.about in missed):
+            continue
         if one.code == "L106" and one.position in unknown_laws.values():
+            continue
+        if one.code == "L104" and one.message.rpartition(_NAMES_UNKNOWN)[2] in unmet.values():
+            continue
+        if one.code == "L103" and one.message.endswith(renamed):
+            continue
+        if one.code == "L502" and one.message == CHANGED and one.position.file in unfinished:
             continue
         kept.append(one)
     never_built = {subject.library.contracts[name].position: name for name in unbuilt}
     found = [_never_built(one, never_built) if one.code == "V010" else one for one in kept]
-    return tuple(sorted(_first_of_each(found, subject.library)))
+    once = _first_of_each(found, subject.library)
+    return tuple(sorted(replace(one, hint=with_sign(one.message, one.hint)) for one in once))
 
 
 def _misplaced(subject: LintTarget) -> Iterator[tuple[str, str]]:
@@ -181,6 +210,13 @@ def _unknown_laws(subject: LintTarget) -> Mapping[Position, Position | None]:
     return found
 
 
+def _missed(subject: LintTarget, named_by: Collection[str]) -> frozenset[str]:
+    """The requirements that mutants break whose own requirement has no row; `named_by` are those mutants, and more."""
+    mutants = [one for id_, one in subject.library.mutants.items() if id_ in named_by]
+    broken = {text for one in mutants for text in (*one.breaks, *(subject.evidence or {}).get(one.id, ()))}
+    return frozenset(row.id for row in rows(subject.library) if broken & set(row.checks))
+
+
 def _check_of_law(library: Library, operator: str, law: str, requirements: tuple[str, ...]) -> Position | None:
     for family in library.requirements.values():
         for k, row in enumerate(family.requirements):
@@ -191,24 +227,29 @@ def _check_of_law(library: Library, operator: str, law: str, requirements: tuple
 
 
 def _first_of_each(findings: list[Finding], library: Library) -> Iterator[Finding]:
-    """The findings, with one for all unknown requirements of a file, and one for each unknown ruling."""
+    """The findings, with one for all unknown requirements of a file, and one for each ruling, law or check that several
+    places name and nothing has."""
     requirements: dict[str, list[Finding]] = {}
-    rulings: dict[str, list[Finding]] = {}
+    named: dict[tuple[str, str], list[Finding]] = {}
     for one in sorted(findings):
         if one.code == "L104" and one.message.startswith(_UNKNOWN):
             requirements.setdefault(one.position.file, []).append(one)
-        elif one.code == "L105" and one.message.startswith("unknown ruling "):
-            rulings.setdefault(one.message, []).append(one)
+        elif found := _NAMED.search(one.message) if one.code in ("L103", "L105", "L106") else None:
+            named.setdefault((one.code, found[0]), []).append(one)
         else:
             yield one
-    for same in rulings.values():
+    for same in named.values():
+        first = next((one for one in same if _RESTS in one.message), same[0])
         more = f", named in {len(same)} places" if len(same) > 1 else ""
-        yield replace(same[0], message=f"{same[0].message}{more}")
+        yield replace(first, message=f"{first.message}{more}")
     for same in requirements.values():
         yield _all_unknown(same, library)
 
 
+_RESTS: Final = " rests on "  # a requirement; a mutant names a check only if a requirement does
+_NAMED: Final = re.compile(r"\Aunknown (?:ruling|law) .*|'[^']*': (?:no such|the (?:contract|file) has no such) .*")
 _UNKNOWN: Final = "unknown requirement "
+_NAMES_UNKNOWN: Final = f" names {_UNKNOWN}"  # a passage, a ruling or a mutant
 
 
 def _all_unknown(same: list[Finding], library: Library) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from conformance.contract.yaml.source import Position
 from conformance.lint.rule import Found, LintTarget, rule
@@ -53,11 +53,14 @@ def lock_current(subject: LintTarget) -> Iterator[Found]:
         yield place, f"the lock lists {operator}, which has no contract", operator, hint
 
 
+CHANGED: Final = "the contract was changed after its vectors were built: the lock has the digest of another text"
+
+
 def _differences(locked: LockedContract, now: LockedContract) -> Iterator[str]:
     if now.version != locked.version:
         yield f"version {now.version} where the lock has {locked.version}"
     if now.digest != locked.digest:
-        yield "the contract was changed after its vectors were built: the lock has the digest of another text"
+        yield CHANGED
     for name in sorted(locked.groups.keys() | now.groups.keys()):
         if locked.groups.get(name) != now.groups.get(name):
             yield f"the cases of group {name!r} differ from the lock"

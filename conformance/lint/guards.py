@@ -10,9 +10,12 @@ from conformance.contract.cel.expression import Environment
 from conformance.contract.cel.syntax import BYTES, CHARACTERS, ITEMS, Relation, SizeLimit, size_limits
 from conformance.contract.model import Contract, Guard
 from conformance.contract.types import Struct, walk
+from conformance.contract.wording import excerpt
 from conformance.lint.call import Evaluator, FrozenCall
+from conformance.lint.deciding import MOST_INSIDE, tangles
 from conformance.lint.names import place
 from conformance.lint.rule import FoundIn, LintTarget, contract_rule
+from conformance.lint.valueless import valueless
 from conformance.vectors.case import CallStep, Case, FileStep, TreeStep
 from conformance.vectors.conversation.state_tracking import NEIGHBOURS, comparisons_of
 from conformance.vectors.leaf import is_root
@@ -24,11 +27,18 @@ def guards_reached(subject: LintTarget, contract: Contract) -> Iterator[FoundIn]
     """Every guard is the first that is not true in a frozen case and true in another, and every code is frozen."""
     evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
     first = {guard.id for call in calls if (guard := evaluator.refusal(contract.requires, call))}
+    reaching = calls
     for guard in contract.requires:
+        what, text = f"guard {guard.id!r}", guard.expression.text
+        error = valueless(evaluator, contract, what, text, guard.position, reaching)
+        reaching = tuple(call for call in reaching if evaluator.holds(text, call))
+        if error:
+            yield error
+            continue
         if guard.id not in first:
             hint = "add a case that only this guard refuses, or remove the guard: an earlier one implies it"
             yield guard.position, f"no case in which guard {guard.id!r} is the first that is not true", hint
-        if not any(evaluator.holds(guard.expression.text, call) for call in calls):
+        if not any(evaluator.holds(text, call) for call in calls):
             yield guard.position, f"no case in which guard {guard.id!r} is true", "add a case inside it"
     frozen = {call.code for call in calls}
     for code in sorted(contract.codes - frozen):
@@ -43,7 +53,9 @@ def edge_cases_reached(subject: LintTarget, contract: Contract) -> Iterator[Foun
     evaluator, calls = subject.evaluator(contract), subject.calls(contract.operator)
     for edge in contract.edge_cases:
         met = [evaluator.holds(edge.when.text, call) for call in calls]
-        if not any(met):
+        if error := valueless(evaluator, contract, f"edge case {edge.id!r}", edge.when.text, edge.position, calls):
+            yield error
+        elif not any(met):
             message, hint = f"no case meets edge case {edge.id!r}", "add a case for which its `when` is true"
             yield edge.position, message, hint
         elif all(met):
@@ -91,28 +103,29 @@ def boundaries_crossed(subject: LintTarget, contract: Contract) -> Iterator[Foun
     evaluator = subject.evaluator(contract)
     judged = list(subject.calls(contract.operator))
     for guard in contract.requires:
-        for comparison in comparisons_of(guard.expression):
+        known = comparisons_of(guard.expression)
+        untried = set[tuple[int, int]]()
+        for tangle in tangles(guard.expression.text) if known else ():
+            untried.update(tangle.inside)
+            message = f"{len(tangle.inside)} comparisons are inside {excerpt(tangle.text, 60)}"
+            hint = "join them by && and || alone, or make several guards of this one"
+            yield guard.position, f"guard {guard.id!r}: {message}: with more than {MOST_INSIDE}, none is tried", hint
+        for comparison in known:
+            if (comparison.start, comparison.end) in untried:
+                continue
             for side, touching in sides(evaluator, comparison, judged).items():
                 if touching:
                     continue
                 hint = "add a case there that every earlier guard lets through"
-                yield guard.position, f"guard {guard.id!r}: no case decides {comparison.text!r} {side}", hint
+                yield guard.position, f"guard {guard.id!r}: no case decides {excerpt(comparison.text)} {side}", hint
         judged = [call for call in judged if evaluator.holds(guard.expression.text, call)]
-
-
-def _decides(evaluator: Evaluator, comparison: Relation, call: FrozenCall) -> bool:
-    """Whether the guard's outcome for the call depends on this comparison."""
-    if comparison.text == comparison.whole.strip():
-        return True
-    outcomes = [evaluator.value(comparison.replaced(value), call) for value in ("true", "false")]
-    return bool(outcomes[0] != outcomes[1])
 
 
 def sides(evaluator: Evaluator, comparison: Relation, calls: Iterable[FrozenCall]) -> Mapping[str, list[FrozenCall]]:
     """The calls on each side of a comparison, by the words for that side; empty if a side cannot be evaluated."""
     if not (evaluator.compiles(comparison.left) and evaluator.compiles(comparison.right)):
         return {}
-    decided = [call for call in calls if _decides(evaluator, comparison, call)]
+    decided = [call for call in calls if evaluator.decides(comparison, call)]
     value = evaluator.value
     pairs = [(call, value(comparison.left, call), value(comparison.right, call)) for call in decided]
     integers = all(type(left) is type(right) is int for _, left, right in pairs if None not in (left, right))

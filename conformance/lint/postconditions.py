@@ -12,6 +12,7 @@ from conformance.lint.corruption import corruptions, same_shape
 from conformance.lint.determinism import invariant_calls
 from conformance.lint.names import place
 from conformance.lint.rule import FoundIn, LintTarget, contract_rule
+from conformance.lint.valueless import valueless
 from conformance.vectors.conversation.contradiction import equations_of
 
 _STATES: Final = 40  # different states of a machine that are corrupted
@@ -64,9 +65,16 @@ def postconditions_hold(subject: LintTarget, contract: Contract) -> Iterator[Fou
     yield from _broken_invariants(subject, contract)
     evaluator = subject.evaluator(contract)
     told: set[str] = set()
-    for call in subject.calls(contract.operator):
-        if not call.succeeds:
-            continue
+    successes = [call for call in subject.calls(contract.operator) if call.succeeds]
+    texts = [(one.id, f"postcondition {one.id!r}", one.expression.text, one.position) for one in contract.ensures]
+    for k, one in enumerate(contract.domain):
+        texts.append((f"domain {k}", f"domain {one.text!r}", one.text, contract.source.at(("domain", k))))
+    for key, what, text, where in texts:
+        judged = [call for call in successes if evaluator.judges(text, call)]
+        if error := valueless(evaluator, contract, what, text, where, judged):
+            told.add(key)
+            yield error
+    for call in successes:
         found = evaluator.contradiction(contract, call)
         for k in found.domain:
             if f"domain {k}" not in told:

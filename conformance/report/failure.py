@@ -340,6 +340,17 @@ def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
             yield ("" if number else fact.label), for_log(piece)
 
 
+WIDEST: Final = 120  # columns; longer lines of prose are hard to read
+
+
+def wrapped(text: str, width: int, indent: str = "    ") -> list[str]:
+    """A line of prose in lines of at most `width` columns; words are not broken.
+
+    Only the first line starts at the margin, so that no text of a backend can be mistaken for the verdict.
+    """
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def plain_lines(facts: Sequence[Fact]) -> str:
     """The facts as plain text."""
     return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, 80))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from io import StringIO
 from typing import Any, Final
@@ -13,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.contract.wording import counted
-from conformance.report.failure import LABEL, Fact, lines_of
+from conformance.report.failure import LABEL, WIDEST, Fact, lines_of, wrapped
 from conformance.report.record import Record
 from conformance.report.summary import (
     MOST_FAILURES,
@@ -61,7 +60,6 @@ def verdict_table(records: Sequence[Record]) -> Table:
 
 
 _PAGE: Final = 80  # columns of a page without a terminal
-_WIDEST: Final = 120  # columns; longer lines of prose are hard to read
 
 
 def text_page(records: Sequence[Record], observed: Sequence[Observations]) -> str:
@@ -114,9 +112,9 @@ def show(
             line()
             line(f"{record['backend']['text']}", style="bold underline")
         _failures(record, observations, console, line, most)
-        width = min(console.width, _WIDEST)
+        width = min(console.width, WIDEST)
         for text, style in remarks(record):
-            for piece in _wrapped(text, width):
+            for piece in wrapped(text, width):
                 line(piece, style)
         _slowest(observations, durations, line)
         line(record.sentence, _TONES[tone_of(record.verdict)])
@@ -147,15 +145,9 @@ def _failures(record: Record, observations: Observations, console: Console, line
     for title, facts, hint in told:
         line(title, "bold red")
         facts += [Fact("looks like", hint)] if hint else []
-        for label, text in lines_of(facts, min(console.width, _WIDEST)):
+        for label, text in lines_of(facts, min(console.width, WIDEST)):
             line(text if label else f"{' ' * LABEL}{text}", label=label)
         line()
     if left:
         line(f"{left}; -k PATTERN or --show N shows them")
         line()
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    # Only the first line starts at the margin, so that no text of a backend can be mistaken for the verdict.
-    indent = "    "
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -133,4 +133,32 @@ LATE = [
         "C:44:3: C002 unknown key 'fails' in vectors.1\n"
         "    hint: fails is the answer of `cases`: name each case, - {id: NAME, set: {PATH: VALUE}, fails: ...}",
     ),
+    (
+        "division-by-zero", C, "\"low <= high\"", "\"low / 0u <= high\"",
+        "C:16:3: L301 guard 'ordered' has no value in any call: it divides by zero\n"
+        "    hint: test the divisor first: `b == 0u || a / b < 9u`",
+    ),
+    (
+        "index-beyond-a-list", C, "\"low <= high\"", "\"low <= high && [1u, 2u][5] == low\"",
+        "C:16:3: L301 guard 'ordered' has no value in 97 of 103 calls, and is never true: index 5 is not in a list of"
+        " size 2\n"
+        "    hint: the first index is 0; test size(list) first",
+    ),
+    (
+        "let-without-a-value", C, "requires:\n- {id: ordered, that: \"low <= high\"",
+        "let: {rest: \"low % (low - low)\"}\nrequires:\n- {id: ordered, that: \"rest == low\"",
+        "C:15:13: L301 let 'rest' has no value in any call: it divides by zero\n"
+        "    hint: test the divisor first: `b == 0u || a % b == 1u`",
+    ),
+    (
+        "postcondition-without-a-value", C, "result.clamped == (value", "result.clamped - value - 1u == (value",
+        "C:19:3: L305 postcondition 'nearest' has no value in 88 of 97 calls, and is never true: a result is below 0 or"
+        " above 18446744073709551615\n"
+        "    hint: compare before you subtract",
+    ),
+    (
+        "edge-case-without-a-value", C, "\"low == high\"", "\"{'a': low}['b'] == high\"",
+        "C:25:3: L302 edge case 'one-value' has no value in any call: the map has no key \"b\"\n"
+        "    hint: test `key in map` first",
+    ),
 ]

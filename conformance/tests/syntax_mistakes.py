@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.tests.lint_mistakes import C
+from conformance.tests.lint_mistakes import C, R
 
 SYNTAX = [
     (
@@ -200,5 +200,62 @@ SYNTAX = [
         "minus-of-a-web-page", C, "matrix: {low: [20, 21, 30]}", "matrix: {low: [20, 21, \u221230]}",
         "C:43:26: C009 ill-typed input low: expected uint64, found '\u221230'\n"
         "    hint: '\u2212' (U+2212) only looks like -: write -30",
+    ),
+    (
+        "long-sum", C, "\"low <= high\"", f"\"low{' + 0u' * 35} <= high\"",
+        f"C:16:24: C004 the expression has more than 32 levels in 'low{' + 0u' * 35} <= high'\n"
+        "    hint: name parts of it under `let`; a long sum is nested too, and total([a, b, c]) is not",
+    ),
+    (
+        "many-brackets", C, "\"low <= high\"", f"\"{'(' * 40}low <= high{')' * 40}\"",
+        f"C:16:24: C004 the expression has more than 32 levels in '{'(' * 40}low <= high{')' * 40}'\n"
+        "    hint: name parts of it under `let`; a long sum is nested too, and total([a, b, c]) is not",
+    ),
+    (
+        "endless-choice", C, "\"low <= high\"", f"\"{'low == 12345u || ' * 9_000}low <= high\"",
+        "C:16:24: C004 the expression has 153011 characters, and at most 100000 are read in "
+        f"'{('low == 12345u || ' * 12)[:197]}...'\n"
+        "    hint: write `x in [1u, 2u]` for many comparisons of one value, or several guards",
+    ),
+    (
+        "cyrillic-letter-in-a-key", C, "purity: pure", "purit\u0443: pure",
+        "C:6:1: C002 unknown key 'purit\u0443' in the file\n"
+        "    hint: did you mean purity? '\u0443' (U+0443) only looks like y",
+    ),
+    (
+        "cyrillic-letter-in-a-declared-name", C, "edge_cases:\n- {id: one-value, when: \"low",
+        "let: {lim\u0456t: \"low\"}\nedge_cases:\n- {id: one-value, when: \"limit",
+        "C:26:26: C004 undeclared name 'limit' in 'limit == high'\n"
+        "    hint: did you mean lim\u0456t? '\u0456' (U+0456) only looks like i",
+    ),
+    (
+        "cyrillic-letter-in-an-expression", C, "\"low <= high\"", "\"l\u043ew <= high\"",
+        "C:16:25: C004 '\u043e' (U+043E) only looks like o in 'l\u043ew <= high'\n"
+        "    hint: write o",
+    ),
+    (
+        "cyrillic-letter-in-a-code", C, "else: CONTRACT_VIOLATION", "else: C\u041eNTRACT_VIOLATION",
+        "C:16:44: C002 requires.0.else is 'C\u041eNTRACT_VIOLATION', but a failure code in capitals is expected\n"
+        "    hint: write CONTRACT_VIOLATION; '\u041e' (U+041E) only looks like O",
+    ),
+    (
+        "cyrillic-letter-in-a-check", R, "guard:Bounds.Clamp_v1#ordered", "guard:Bounds.Clamp_v1#\u043erdered",
+        "R:9:5: L106 B01 rests on 'guard:Bounds.Clamp_v1#\u043erdered': the contract has no such guard\n"
+        "    hint: did you mean guard:Bounds.Clamp_v1#ordered? '\u043e' (U+043E) only looks like o",
+    ),
+    (
+        "no-break-space-in-a-key", C, "purity: pure", "purity\u00a0: pure",
+        "C:6:1: C002 unknown key 'purity\\xa0' in the file\n"
+        "    hint: did you mean purity? '\\xa0' (U+00A0) only looks like a blank",
+    ),
+    (
+        "no-width-in-a-name", C, "value: {type", "value\u200b: {type",
+        "C:11:3: C002 'value\\u200b' cannot be a name in inputs\n"
+        "    hint: write value; '\\u200b' (U+200B) cannot be seen",
+    ),
+    (
+        "no-width-in-an-expression", C, "\"low <= high\"", "\"low\u200b <= high\"",
+        "C:16:27: C004 '\\u200b' (U+200B) cannot be seen in 'low\\u200b <= high'\n"
+        "    hint: remove it",
     ),
 ]

@@ -15,6 +15,7 @@ from conformance.contract.library import Library
 from conformance.contract.machine import native
 from conformance.contract.model import Contract
 from conformance.contract.types import INTEGER_RANGES, Field, ListOf, Scalar, Struct, Type
+from conformance.contract.wording import excerpt
 from conformance.contract.yaml.source import MalformedContract, Problem, ValuePath
 from conformance.vectors.leaf import UnknownPath, replaced, type_at, value_at
 
@@ -223,7 +224,7 @@ class _Compiler:
             self.problems.append(self.bad((*path, key), text, error))
 
     def bad(self, path: ValuePath, text: str, error: BadExpression) -> Problem:
-        return self.declaration.source.problem(path, "C004", f"{error.message} in {text!r}", error.hint)
+        return self.declaration.source.problem(path, "C004", f"{error.message} in {excerpt(text)}", error.hint)
 
 
 def problems_of(declaration: SequenceDeclaration, library: Library) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from conformance.contract.cel.syntax import Node, parse
-from conformance.contract.suggest import close_to, look_alike, typed
+from conformance.contract.suggest import close_to, sign_named, typed_name
 
 _PLACE: Final = re.compile(r"<input>:(\d+):(\d+): (.*)")
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([^']*)'")
@@ -51,7 +51,7 @@ def advice_on(text: str, error: str, names: Collection[str], functions: Collecti
     """The explanation of the engine's error about `text`, which may use `names` and `functions`."""
     match = _PLACE.search(error)
     if not match:
-        return BadExpression(error)
+        return _beyond(error)
     line, column, said = int(match[1]), int(match[2]), match[3]
     at = sum(len(row) + 1 for row in text.split("\n")[: line - 1]) + column - 1
     if found := _UNDECLARED.search(said):
@@ -75,6 +75,42 @@ def advice_on(text: str, error: str, names: Collection[str], functions: Collecti
     if said.startswith("invalid") and said.endswith("literal"):
         return BadExpression(said, line, column, "the largest are 18446744073709551615u and 9223372036854775807")
     return BadExpression(said, line, column)
+
+
+_DEPTH: Final = re.compile(r"recursion (?:limit exceeded\. limit:|depth of) (\d+)")
+_SIZE: Final = re.compile(r"input size: (\d+), limit: (\d+)")
+
+
+def _beyond(error: str) -> BadExpression:
+    """The explanation of an error without a place: the expression is beyond a limit of the engine."""
+    if depth := _DEPTH.search(error):
+        hint = "name parts of it under `let`; a long sum is nested too, and total([a, b, c]) is not"
+        return BadExpression(f"the expression has more than {depth[1]} levels", hint=hint)
+    if size := _SIZE.search(error):
+        hint = "write `x in [1u, 2u]` for many comparisons of one value, or several guards"
+        return BadExpression(f"the expression has {size[1]} characters, and at most {size[2]} are read", hint=hint)
+    return BadExpression(error)
+
+
+_INDEX: Final = "the first index is 0; test size(list) first"
+_VALUELESS: Final = (
+    (r"divide by zero", "it divides by zero", "test the divisor first: `b == 0u || a / b < 9u`"),
+    (r"modulus by zero", "it divides by zero", "test the divisor first: `b == 0u || a % b == 1u`"),
+    (r"index=(-?\d+) size=(\d+)", "index {0} is not in a list of size {1}", _INDEX),
+    (r"list index out of range", "an index is not in a list", _INDEX),
+    (r"Key not found in map : (.*)", "the map has no key {0}", "test `key in map` first"),
+    (r"unsigned integer overflow", "a result is below 0 or above 18446744073709551615", "compare before you subtract"),
+    (r"integer overflow", "a result is outside of int64", "compare before you add or subtract"),
+)
+
+
+def without_value(error: str) -> tuple[str, str]:
+    """The message and the fix for an expression whose evaluation gives this error of the engine."""
+    for pattern, said, hint in _VALUELESS:
+        if found := re.search(pattern, error):
+            return said.format(*found.groups()), hint
+    message = re.sub(r"\A[A-Z_]+: ", "", error) or "the engine gives no reason"
+    return message, "exclude this case first, with `||` or `&&`, or correct the expression"
 
 
 _CHOICE: Final = "write a choice as `condition ? value : other`"
@@ -255,8 +291,9 @@ def _syntax(text: str, error: str, at: int) -> tuple[str, str, int]:
         return "`=>` is no operator", "write a comma: list.all(x, x > 3u)", shift
     if signs in _SIGNS:
         return f"`{signs}` is no operator", f"write {_SIGNS[signs]}", shift
-    if said := look_alike(text[at : at + 1]):
-        return said, f"write {typed(text[at])}", 0
+    if said := sign_named(text[at : at + 1]) if text[at : at + 1] else "":
+        plain = typed_name(text[at])
+        return said, f"write {plain.strip() or 'a blank'}" if plain else "remove it", 0
     if text[at : at + 1] in _SIGNS:
         return f"`{text[at]}` is no operator", f"write {_SIGNS[text[at]]}", 0
     if text[at : at + 1] in ("'", '"'):

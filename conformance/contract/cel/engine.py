@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any, Final
 
 from cel_expr_python import cel
@@ -138,25 +139,49 @@ _EMPTIED: Final = (bytearray, list, dict)
 
 
 class _Lent(threading.local):
-    """The answers of named functions in this thread since the last evaluation ended; the functions evaluate nothing."""
+    """What named functions in this thread answered since the last evaluation ended, and what a signal wants to raise.
+
+    The functions evaluate nothing.
+    """
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
+        self.stops: list[BaseException] = []
 
 
 _LENT: Final = _Lent()
 
 
 def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
-    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way."""
+    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way.
+
+    Raises what `postponed` was given meanwhile.
+    """
     try:
-        return plain(compiled.eval(activation))
+        found = plain(compiled.eval(activation))
     except Exception:  # the engine raises RuntimeError; a named function may raise anything
-        return None
+        found = None
     finally:
         for answer in _LENT.answers:
             answer.clear()
         _LENT.answers.clear()
+    if _LENT.stops:
+        raise _LENT.stops.pop()
+    return found
+
+
+def postponed(frame: FrameType | None, stop: BaseException) -> bool:
+    """Whether the handler of a signal interrupts a named function: then the evaluation raises `stop` when it ends.
+
+    Raised in the function, it would only be an error of the expression, and the command would go on.
+    """
+    if frame is None or frame.f_code is evaluate.__code__:
+        return False
+    while (frame := frame.f_back) is not None:
+        if frame.f_code is evaluate.__code__:
+            _LENT.stops.append(stop)
+            return True
+    return False
 
 
 def plain_value(answer: Any) -> Any:
@@ -167,6 +192,11 @@ def plain_value(answer: Any) -> Any:
 def plain_or_none(answer: Any) -> Any:
     """The plain value of an answer; None if it has none. Takes twice the time of `plain_value`."""
     return None if answer.type() == cel.Type.ERROR else answer.plain_value()
+
+
+def error_text(answer: Any) -> str:
+    """The error that an answer is; empty if it is a value."""
+    return str(answer.plain_value()) if answer.type() == cel.Type.ERROR else ""
 
 
 def _may_have_text(type_: Any) -> bool:

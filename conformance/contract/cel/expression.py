@@ -18,6 +18,7 @@ from conformance.contract.cel.engine import (
     cel_type,
     conversion,
     engine_function,
+    error_text,
     evaluate,
     held_text,
     little_endian,
@@ -88,6 +89,10 @@ class Expression:
         """The plain value; None if the evaluation failed in any way."""
         found = None if self.hoisted is None else evaluate(self.hoisted, activation, plain_or_none)
         return evaluate(self.compiled, activation, plain_or_none) if found is None else found
+
+    def error(self, activation: Any) -> str:
+        """Why there is no value, in the words of the engine; empty if there is one."""
+        return evaluate(self.compiled, activation, error_text) or ""
 
     def holds(self, activation: Any) -> bool:
         """Whether the value is exactly True; a failed evaluation gives a text, which is not."""
@@ -165,9 +170,9 @@ class Environment:
             return None
         try:
             moved = hoisted(text, _NAMES)
-        except ValueError:  # a construct that `syntax.py` does not know
+            return None if moved == text else self.engine.compile(moved)
+        except (ValueError, RuntimeError):  # a construct that `syntax.py` does not know, or too many levels
             return None
-        return None if moved == text else self.engine.compile(moved)
 
     def compile_as(self, text: str, type_: Type) -> Expression:
         """Compile an expression whose value is of a contract type; raises BadExpression."""

@@ -7,7 +7,7 @@ expression, and macros are expanded in it. Lint replaces spans, and compiles eac
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -65,14 +65,17 @@ class Relation:
 @lru_cache(_KEPT)
 def parse(text: str) -> Node:
     """The tree of an expression; raises ValueError on text that is no CEL."""
-    return _Reader(text).whole()
+    try:
+        return _Reader(text).whole()
+    except RecursionError:  # a thousand times `!`, which the engine takes
+        raise ValueError("the expression is nested too deeply") from None
 
 
 def comparisons(text: str) -> tuple[Relation, ...]:
     """Every comparison outside macros, in the order of the text."""
     found = [
         Relation(text, node.parts[0].text(text), node.sign, node.parts[1].text(text), node.start, node.end)
-        for node in _walk(parse(text))
+        for node in _walk(parse(text), lambda node: node.parts[:1] if node.sign == "macro" else node.parts)
         if node.sign in _BINARY[2] and node.sign != "in"
     ]
     return tuple(found)
@@ -100,34 +103,31 @@ def _bare(node: Node) -> Node:
     return node
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    if node.sign == "macro":
-        yield from _walk(node.parts[0])
-        return
-    yield node
-    for part in node.parts:
-        yield from _walk(part)
+def _walk(node: Node, into: Callable[[Node], Sequence[Node]]) -> Iterator[Node]:
+    """The nodes in the order of the text; `into` gives the parts of a node that are walked too.
+
+    A thousand terms that || joins are a tree a thousand levels deep, so no function may call itself for each level.
+    """
+    waiting = [node]
+    while waiting:
+        yield (node := waiting.pop())
+        waiting += reversed(into(node))
 
 
 def _conjuncts(node: Node) -> Iterator[Node]:
-    bare = _bare(node)
-    if bare.sign == "&&":
-        for part in bare.parts:
-            yield from _conjuncts(part)
-    else:
-        yield bare
+    bare = map(_bare, _walk(node, lambda one: _bare(one).parts if _bare(one).sign == "&&" else ()))
+    return (one for one in bare if one.sign != "&&")
 
 
 def _names(node: Node, text: str) -> Iterator[str]:
-    if _is_path(node):
-        yield "".join(text[node.start : node.end].split())
-        return
-    for part in node.parts:
-        yield from _names(part, text)
+    paths = (one for one in _walk(node, lambda one: () if _is_path(one) else one.parts) if _is_path(one))
+    return ("".join(text[one.start : one.end].split()) for one in paths)
 
 
 def _is_path(node: Node) -> bool:
-    return node.sign == "name" or (node.sign == "member" and _is_path(node.parts[0]))
+    while node.sign == "member":
+        node = node.parts[0]
+    return node.sign == "name"
 
 
 class _Reader:
@@ -293,6 +293,7 @@ def _measured(text: str) -> str:
 
 _PREDICATE: Final = re.compile(r"\s*\.\s*(?:all|exists|exists_one|filter)\s*\(")
 _FIXED: Final = "fixed_"  # the start of the names of moved calls
+_MOST_MOVED: Final = 16  # each is one of the 32 levels that the engine takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +310,9 @@ def hoisted(text: str, functions: Collection[str]) -> str:
 
     Raises ValueError if the text has a construct that `parse` does not know.
     """
-    count = 0
-    while (found := next(_repeated(text, functions), None)) is not None:
-        count += 1
+    for count in range(1, _MOST_MOVED + 1):
+        if (found := next(_repeated(text, functions), None)) is None:
+            break
         text = _moved(text, *found, functions, f"{_FIXED}{count}")
     return text
 
@@ -346,10 +347,7 @@ def _home(text: str, node: Node, scopes: tuple[_Scope, ...]) -> _Scope:
 
 
 def _names_in(text: str, node: Node) -> Iterator[str]:
-    if node.sign == "name":
-        yield text[node.start : node.end]
-    for part in node.parts:
-        yield from _names_in(text, part)
+    return (text[one.start : one.end] for one in _walk(node, lambda one: one.parts) if one.sign == "name")
 
 
 def _calls_in(text: str, functions: Collection[str]) -> Iterator[tuple[Node, tuple[_Scope, ...]]]:

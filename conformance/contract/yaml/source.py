@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
+
+from conformance.contract.suggest import with_sign
 
 ValuePath = tuple[str | int, ...]
 
@@ -39,7 +41,7 @@ class MalformedContract(Exception):
     """A specification file is not valid; has every problem found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(problems))
+        self.problems = tuple(sorted(replace(one, hint=with_sign(one.message, one.hint)) for one in problems))
         super().__init__("\n".join(map(str, self.problems)))
 
     def __reduce__(self) -> tuple[type[MalformedContract], tuple[tuple[Problem, ...]]]:

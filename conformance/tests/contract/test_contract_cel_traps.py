@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -237,3 +239,37 @@ def test_an_emptied_argument_is_the_engines_copy() -> None:
     expression = known.compile(f"{twice} && size(numbers) == 2")
     assert [expression.holds(bound), expression.holds(bound)] == [True, True]
 
+
+
+@pytest.mark.parametrize("sent", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("text", ["stopped(1u) == 1u", "stopped(1u) == 1u || true", "size(halted([1u])) == 0"])
+def test_a_signal_inside_a_named_function_ends_the_command_and_not_only_the_expression(sent: str, text: str) -> None:
+    """The engine makes an error of the expression of every exception, even of Ctrl-C."""
+    program = f"""
+import os, signal
+from cel_expr_python import cel
+from conformance.cli.main import Terminated, _end_on_signals
+from conformance.contract.cel.expression import environment
+from conformance.contract.cel.functions import Function
+from conformance.contract.types import Struct
+
+def stop(value):
+    os.kill(os.getpid(), signal.{sent})
+    return value
+
+numbers = cel.Type.List(cel.Type.UINT)
+functions = [
+    Function("stopped", [[cel.Type.UINT]], cel.Type.UINT, stop), Function("halted", [[numbers]], numbers, stop)
+]
+known = environment(Struct(()), None, [], functions)
+expression, bound = known.compile({text!r}), known.bind({{}})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+_end_on_signals()
+try:
+    expression.holds(bound)
+except (KeyboardInterrupt, Terminated) as error:
+    print(type(error).__name__, known.compile("1u == 1u").holds(bound))
+"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    name = {"SIGTERM": "Terminated", "SIGINT": "KeyboardInterrupt"}[sent]
+    assert shown.stdout.split() == [name, "True"], shown.stderr

@@ -71,3 +71,12 @@ def test_a_call_that_does_not_change_is_made_once_for_all_items() -> None:
 )
 def test_a_moved_call_changes_no_answer(text: str, rows: list[int], expected: bool | None) -> None:
     assert value(text, rows=rows) is expected
+
+
+def test_so_many_different_calls_in_a_macro_are_an_expression_like_any_other() -> None:
+    """Each moved call is a level of the expression, and the engine takes 32 levels."""
+    known = environment(INPUTS, None, ())
+    text = " && ".join(f"min({k}u, total(others)) <= r" for k in range(60))
+    assert known.compile(f"rows.all(r, {text})").holds(known.bind({"rows": [99], "others": [99]}))
+    deep = "rows.all(a, rows.all(b, rows.all(c, rows.all(d, rows.all(e, total(others) + total([a]) > 0u)))))"
+    assert known.compile(deep).holds(known.bind({"rows": [99], "others": [99]}))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from conformance.cli.main import status_of
 from conformance.contract.yaml.source import Position, Problem
 from conformance.lint.catalogue import RULES
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
@@ -193,3 +196,29 @@ def test_the_problems_of_a_malformed_contract_are_findings_in_order() -> None:
     ]
     assert findings_of([late])[0].hint == "h"
     jsonschema.Draft202012Validator(SARIF).validate(sarif(findings_of([late, early])))
+
+
+def test_on_a_terminal_lines_fit_and_elsewhere_a_finding_is_one_line(
+    new_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "edited"
+    shutil.copytree(new_suite, folder)
+    rows, contract = folder / "spec/bounds/requirements.yaml", folder / "spec/bounds/Bounds.Clamp_v1.yaml"
+    rows.write_text(rows.read_text("utf-8").replace("B01", "B07"), "utf-8")
+    contract.write_text(contract.read_text("utf-8").replace("clamping-twice", "no-such-law"), "utf-8")
+    monkeypatch.setenv("COLUMNS", "60")
+    capsys.readouterr()
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    piped = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert status_of(["lint", "--suite", str(folder)]) == 1
+    shown = capsys.readouterr().out
+
+    assert max(map(len, piped.splitlines())) > 80
+    assert max(map(len, shown.splitlines())) <= 60
+    assert shown.split() == piped.split()
+    paste = [line for line in piped.splitlines() if line.startswith(("- id: ", "  "))]
+    assert "  - guard:Bounds.Clamp_v1#ordered" in paste
+    assert [line for line in paste if line.startswith(("- ", "  -"))] == [
+        line for line in shown.splitlines() if line.startswith(("- ", "  -"))
+    ]
