@@ -25,8 +25,22 @@ const NAMED_DTYPES = new Set([...STORAGE_NAMES.keys(), ...OTHERS.keys(), "uint16
 
 /** What represents a class or a function that a pickle names. */
 class Known {
-  constructor(dtype, make) {
-    Object.assign(this, { dtype, make });
+  constructor(make) {
+    Object.assign(this, { make });
+  }
+}
+
+class StorageKind extends Known {
+  constructor(dtype) {
+    super();
+    Object.assign(this, { dtype });
+  }
+}
+
+class ElementType extends Known {
+  constructor(name) {
+    super();
+    Object.assign(this, { name });
   }
 }
 
@@ -56,24 +70,26 @@ function rebuilt([storage, offset, shape, strides], dtype) {
   return new Placed(storage, offset, shape, strides, dtype);
 }
 
+const dtypeNamed = (item) => (item instanceof ElementType ? item.name : undefined);
+
 const NAMES = new Map([
-  ["collections OrderedDict", new Known(undefined, (given) => {
+  ["collections OrderedDict", new Known((given) => {
     must(given.length === 0, "a dict made of something");
     return new Dict();
   })],
-  ["torch Size", new Known(undefined, ([sizes, ...more]) => {
+  ["torch Size", new Known(([sizes, ...more]) => {
     must(isShape(sizes) && more.length === 0, "no shape");
     return sizes;
   })],
-  ["torch.storage UntypedStorage", new Known()],
-  ["torch._utils _rebuild_tensor_v2", new Known(undefined, (given) => rebuilt(given, given[0]?.dtype))],
-  ["torch._utils _rebuild_tensor_v3", new Known(undefined, (given) => rebuilt(given, given[6]?.dtype))],
+  ["torch.storage UntypedStorage", new StorageKind()],
+  ["torch._utils _rebuild_tensor_v2", new Known((given) => rebuilt(given, given[0]?.dtype))],
+  ["torch._utils _rebuild_tensor_v3", new Known((given) => rebuilt(given, dtypeNamed(given[6])))],
 ]);
 
 const KNOWN = {
   name(module, name) {
-    if (module === "torch" && DTYPES.has(name)) return new Known(DTYPES.get(name));
-    if (module === "torch" && NAMED_DTYPES.has(name)) return new Known(name);
+    if (module === "torch" && DTYPES.has(name)) return new StorageKind(DTYPES.get(name));
+    if (module === "torch" && NAMED_DTYPES.has(name)) return new ElementType(name);
     const known = NAMES.get(`${module} ${name}`);
     if (known !== undefined) return known;
     // A part of torch is a real file; everything else that can be named is an attack.
@@ -82,7 +98,7 @@ const KNOWN = {
   },
   outside(told) {
     must(Array.isArray(told) && told.length === 5 && told[0] === "storage", "it refers to no storage");
-    must(told[1] instanceof Known && typeof told[2] === "string" && isCount(told[4]), "it describes no storage");
+    must(told[1] instanceof StorageKind && typeof told[2] === "string" && isCount(told[4]), "it describes no storage");
     return new Storage(told[2], told[1].dtype);
   },
 };

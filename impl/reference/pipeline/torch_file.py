@@ -46,12 +46,22 @@ _OTHERS: Final = MappingProxyType(
     }
 )
 _KNOWN: Final = frozenset({*WIDTHS, *_OTHERS})
-_DTYPES: Final[Mapping[str, str]] = MappingProxyType(
+_KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **{storage: dtype for dtype, storage in _STORAGE_NAMES.items()},
         **{storage: dtype for dtype, storage in _OTHERS.items()},
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class StorageKind(Known):
+    """Name a kind of storage by the dtype of its elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType(Known):
+    """Name a dtype."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +136,24 @@ def _is_contiguous(placed: Placed) -> bool:
 
 
 def _known(module: str, name: str) -> Known:
-    if module == "torch" and name in _DTYPES:
-        return Known(_DTYPES[name])
+    if module == "torch" and name in _KINDS:
+        return StorageKind(_KINDS[name])
     if module == "torch" and name in _KNOWN:
-        return Known(name)
+        return ElementType(name)
     known = _NAMES.get((module, name))
     if known is None:
         raise UnknownName(module, name)
     return known
 
 
-_UNTYPED: Final = Known("untyped")
+_UNTYPED: Final = StorageKind("untyped")
+
+
 def _storage_of(told: object) -> Storage:
     if not isinstance(told, list) or len(told) != 5 or told[0] != "storage":
         raise NotPlain("it refers to something that is no storage")
     _, kind, key, _, count = told
-    if not isinstance(kind, Known) or not isinstance(key, str) or not _is_count(count):
+    if not isinstance(kind, StorageKind) or not isinstance(key, str) or not _is_count(count):
         raise NotPlain("it describes no storage")
     return Storage(key, None if kind is _UNTYPED else kind.name, count)
 
@@ -163,7 +175,7 @@ def _rebuilt_of_storage(*given: Any) -> Placed:
 
 
 def _rebuilt_of_dtype(*given: Any) -> Placed:
-    return _rebuilt(given, getattr(given[6], "name", None))
+    return _rebuilt(given, given[6].name if isinstance(given[6], ElementType) else None)
 
 
 def _sizes(sizes: object) -> list[int]:
