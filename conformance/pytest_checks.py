@@ -11,12 +11,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
-from conformance.backend.carrier import stand_in_for
-from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import describe
 from conformance.codec.codebook import codebook_of
-from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.report.failure import Reproduction, facts_of, headline, plain_lines
 from conformance.report.record import entry_of, prose_of
@@ -28,7 +25,7 @@ from conformance.trial.forked import WorkerProcess
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
-from conformance.trial.run import reference, started_as
+from conformance.trial.run import driver_of_run, reference
 from conformance.trial.runner import PROBE, unasked
 from conformance.vectors.frozen.corpus import Corpus
 
@@ -102,11 +99,8 @@ class _Trials:
     def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
         options = options.within(library.suite)
         self._library, self._corpus, self._options = library, corpus, options
-        self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
-        command = started_as(options, library.suite)
-        stand_in = stand_in_for(library.suite, options.wire, options.stand_in_timeout, options.reference)
-        dialect, start = self._dialect, options.start_timeout
-        self._driver = Driver(command, dialect, self._codebook, options.timeout, start, True, stand_in)
+        self._codebook = codebook_of(library)
+        self._driver = driver_of_run(options, self._codebook)
         self._plan = Plan(library, corpus, options, self._codebook)
         self._bad_hello: BadHello | None = None
         self._results: dict[str, Result] = {}

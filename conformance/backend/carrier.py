@@ -147,12 +147,12 @@ class StandIn:
     timeout: float
 
 
-def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "") -> StandIn:
+def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "", bytecode: bool = True) -> StandIn:
     """The reference, of the suite unless another is named, as the stand-in of a backend that speaks `wire`.
 
     Raises BackendNotFound.
     """
-    return StandIn(resolve(reference or suite.reference, suite, wire), timeout)
+    return StandIn(resolve(reference or suite.reference, suite, wire, bytecode=bytecode), timeout)
 
 
 class WithStandIn:

@@ -42,13 +42,17 @@ class BackendCommand:
     folder: Path | None = None  # where it starts; None: in the current folder
 
 
-def resolve(text: str, suite: Suite, wire: str = "json", same_process: bool = False) -> BackendCommand:
+def resolve(
+    text: str, suite: Suite, wire: str = "json", same_process: bool = False, bytecode: bool = True
+) -> BackendCommand:
     """The command behind a backend string, which starts in a time zone of its own; raises BackendNotFound.
 
-    `same_process` is for debuggers and for `python:` backends alone.
+    `same_process` is for debuggers and for `python:` backends alone. Without `bytecode`, Python writes no compiled
+    modules.
     """
     command = _command(text, suite, wire, same_process)
-    return replace(command, environment={**command.environment, "TZ": time_zone()})
+    own = {"TZ": time_zone(), **({} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"})}
+    return replace(command, environment={**command.environment, **own})
 
 
 @cache

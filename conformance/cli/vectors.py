@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
 from conformance.cli.console import CommandError, require_known, say, split_error
 from conformance.cli.progress import shown_progress
@@ -58,9 +57,9 @@ def _named_failures() -> Iterator[None]:
         raise CommandError(
             "a backend that derives vectors", "T001", str(error), "install it; see confirmed_by"
         ) from None
-    except (BadHello, LostBackend) as error:
-        reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-        raise CommandError("a backend that derives vectors", "T002", reason, "try `tally run --backend NAME`") from None
+    except BadHello as error:
+        hint = "try `tally run --backend NAME`"
+        raise CommandError("a backend that derives vectors", "T002", str(error), hint) from None
 
 
 _FULL = "golden"

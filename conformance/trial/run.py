@@ -15,14 +15,13 @@ from conformance import __version__
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello, Hello, WrongHello
-from conformance.backend.outcome import LostBackend, describe
-from conformance.backend.resolve import BackendCommand, resolve
+from conformance.backend.outcome import describe
+from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox, bwrap_version
 from conformance.backend.scheduler import OF_AN_OPERATOR
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
-from conformance.contract.suite import Suite
 from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Result, RunResult, Verdict
 from conformance.trial.client import Client
 from conformance.trial.forked import in_child_process, share_out
@@ -231,21 +230,15 @@ class _Run:
         return checks
 
     def driver(self) -> Driver:
-        options = self.options
-        command = started_as(options, self.library.suite)
-        dialect, start = DIALECTS[options.wire], options.start_timeout
-        stand_in = stand_in_for(self.codebook.suite, options.wire, options.stand_in_timeout, options.reference)
-        return Driver(command, dialect, self.codebook, options.timeout, start, True, stand_in, self.declared)
+        return driver_of_run(self.options, self.codebook, self.declared)
 
     def hello(self) -> Hello:
         driver = self.driver()
         try:
             process, hello = driver.start()
-        except (BadHello, LostBackend) as error:
-            reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-            begun = not isinstance(error, BadHello) or error.begun
+        except BadHello as error:
             tail, understood = driver.stderr_tail.decode("utf-8", "replace"), isinstance(error, WrongHello)
-            raise UnfitBackend(reason, tail, begun, understood) from None
+            raise UnfitBackend(str(error), tail, error.begun, understood) from None
         process.kill()
         return hello
 
@@ -345,6 +338,7 @@ class _Run:
             timeout=options.timeout,
             reference=options.reference,
             declared=hello.operators,
+            bytecode=options.bytecode,
         )
         levels: dict[str, Mapping[str, Any]] = {}
         for plan in self.plan.workloads:
@@ -363,12 +357,14 @@ class _Run:
         return levels
 
 
-def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
-    """How the backend under test is started; raises BackendNotFound, NoSandbox."""
-    command = resolve(options.backend, suite, options.wire, options.same_process)
-    if options.sandbox == "none":
-        return command
-    return Sandbox(suite, run_folder(), options.readable, options.secret).command(command)
+def driver_of_run(options: RunOptions, codebook: Codebook, declared: frozenset[str] | None = None) -> Driver:
+    """A driver of the backend under test with its stand-in; raises BackendNotFound, NoSandbox."""
+    suite, seconds, start = codebook.suite, options.stand_in_timeout, options.start_timeout
+    command = resolve(options.backend, suite, options.wire, options.same_process, options.bytecode)
+    if options.sandbox != "none":
+        command = Sandbox(suite, run_folder(), options.readable, options.secret).command(command)
+    stand_in = stand_in_for(suite, options.wire, seconds, options.reference, options.bytecode)
+    return Driver(command, DIALECTS[options.wire], codebook, options.timeout, start, True, stand_in, declared)
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Client:
@@ -377,7 +373,7 @@ def reference(options: RunOptions, codebook: Codebook) -> Client:
     Known answers of earlier runs count only if the backend is trusted not to forge them, and if it is asked the usual
     questions: with a seed of its own, every run draws others.
     """
-    command, dialect = resolve(options.reference, codebook.suite), DIALECTS["json"]
+    command, dialect = resolve(options.reference, codebook.suite, bytecode=options.bytecode), DIALECTS["json"]
     is_usual = options.sandbox == "none" and not options.seed
     answers = answers_of(options.reference, codebook) if is_usual else AnswerStore()
     return Client(Driver(command, dialect, codebook, options.timeout, options.start_timeout), answers)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Side, describe
+from conformance.backend.outcome import Side, describe
 from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.codec.codebook import Codebook
@@ -59,6 +59,7 @@ class CrashOptions:
     timeout: float = DEFAULT_TIMEOUT
     reference: str = ""  # empty: the suite's; answers what the backend does not declare
     declared: frozenset[str] | None = None
+    bytecode: bool = True  # whether Python may write compiled modules
 
     @property
     def full(self) -> bool:
@@ -75,11 +76,11 @@ def try_workload(
     BrokenWorkload if the workload fails without any crash.
     """
     strace = require_tracing()
-    command = resolve(options.backend, codebook.suite, options.wire)
+    command = resolve(options.backend, codebook.suite, options.wire, bytecode=options.bytecode)
     with scratch() as folder:
         questioner = WorkloadClient(codebook, DIALECTS[options.wire])
         seconds = max(options.timeout, DEFAULT_TIMEOUT)
-        stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference)
+        stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference, options.bytecode)
         place = Path(folder).resolve()
         progress = progress or NoProgress()
         setup = RecordingSetup(
@@ -98,8 +99,8 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
     try:
         process, hello = driver.start()
-    except (BadHello, LostBackend) as error:
-        if isinstance(error, BadHello) and not error.begun:
+    except BadHello as error:
+        if not error.begun:
             raise NotRun(str(error)) from None
         raise BrokenWorkload(f"no valid hello: {error}") from None
     process.kill()
