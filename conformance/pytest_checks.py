@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
@@ -25,7 +24,7 @@ from conformance.trial.forked import WorkerProcess
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
-from conformance.trial.run import driver_of_run, reference
+from conformance.trial.run import driver_of_run, reference, unmatched_expectations
 from conformance.trial.runner import PROBE, unasked
 from conformance.vectors.frozen.corpus import Corpus
 
@@ -111,10 +110,7 @@ class _Trials:
         """The items to collect; the backend is started to ask what it declares."""
         checks = tuple(check for check, _ in self._judges.values())
         declared = self._driver.declared if self._unfit is None else None
-        unmatched = [one.check for one in self._options.expected_failures if not _matches(one.check, self._judges)]
-        if unmatched:
-            known = list(self._plan.of_largest_profile().ids)
-            unmatched = [pattern for pattern in unmatched if not _matches(pattern, known)]
+        unmatched = unmatched_expectations(self._options, self._judges, self._plan)
         return CollectedChecks(checks, declared, tuple(unmatched))
 
     @cached_property
@@ -205,7 +201,3 @@ class _Trials:
             for one in found.results
         ]
         return ConversationVerdicts(results, why)
-
-
-def _matches(pattern: str, ids: Iterable[str]) -> bool:
-    return any(fnmatchcase(id_, pattern) for id_ in ids)

@@ -348,11 +348,15 @@ def record_with_verdict(members: Mapping[str, Any]) -> Record:
 
 def observations_of(measured: Mapping[str, Any], record: Record) -> dict[str, Any]:
     """The measurements of the run, with the digest of its record, the host and the time of writing."""
-    host = {
+    written = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**measured, "host": host(), "record": digest_of_record(record), "written": written}
+
+
+def host() -> dict[str, Any]:
+    """The platform of this process; for observations and certificates, never for a record."""
+    return {
         "machine": platform.machine(),
-        "processors": os.cpu_count(),
+        "processors": os.cpu_count() or 0,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
     }
-    written = datetime.now(UTC).isoformat(timespec="seconds")
-    return {**measured, "host": host, "record": digest_of_record(record), "written": written}

@@ -36,17 +36,6 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class RunTrace:
-    """The rows of a run in a file."""
-
-    file: Path
-
-    def rows(self) -> Iterator[Row]:
-        """The rows in order, then the end row if there is one. Raises BrokenRecord."""
-        return _parquet_rows(self.file) if _is_parquet(self.file) else _lines(self.file)
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnDifference:
     """A column in which runs differ: the number of rows, the first row (from 1), and the value of each run there."""
 
@@ -76,6 +65,11 @@ def read_header(file: Path) -> dict[str, Any]:
         return _object(file, 0, text)
     with file.open("rb") as source:
         return _object(file, 1, source.readline(_LONGEST))
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    """The rows in order, then the end row if there is one."""
+    return _parquet_rows(file) if _is_parquet(file) else _lines(file)
 
 
 def _lines(file: Path) -> Iterator[Row]:
@@ -131,12 +125,15 @@ def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
     return value
 
 
-def column_differences(traces: Sequence[RunTrace]) -> tuple[list[int], list[ColumnDifference]]:
-    """The number of rows of each run, and the columns in which they differ, by their first row. Raises BrokenRecord."""
+def column_differences(traces: Sequence[Path]) -> tuple[list[int], list[ColumnDifference]]:
+    """The number of rows of each run trace, and the columns in which they differ, by their first row.
+
+    Raises BrokenRecord.
+    """
     counts = [0] * len(traces)
     found: dict[str, ColumnDifference] = {}
     ends: list[Mapping[str, Any]] = [{}] * len(traces)
-    for number, rows in enumerate(zip_longest(*(one.rows() for one in traces)), 1):
+    for number, rows in enumerate(zip_longest(*map(_rows, traces)), 1):
         for k, row in enumerate(rows):
             if row is not None and _END in row:
                 ends[k] = row
@@ -185,15 +182,12 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The members of a run manifest, and the requirement that makes a member decide whether runs are comparable.
-
-    `trace` is the run trace whose header the manifest is, if any.
-    """
+    """The members of a run manifest, and the requirement that makes a member decide whether runs are comparable."""
 
     file: Path
     members: Mapping[str, Any]
     deciding: Mapping[str, str]
-    trace: RunTrace | None = None
+    is_trace: bool = False  # whether it is the header of a run trace
 
 
 def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
@@ -203,7 +197,7 @@ def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
     """
     begin = _content(file, PREVIEW)
     if is_trace(begin):
-        return _manifest(file, read_header(file), schemas / MANIFEST_SCHEMA, RunTrace(file))
+        return _manifest(file, read_header(file), schemas / MANIFEST_SCHEMA, True)
     data = _content(file, LARGEST + 1)
     if len(data) > LARGEST:
         raise BrokenRecord(f"{file}: it is larger than {LARGEST >> 20} MiB; select fewer checks for each record")
@@ -233,11 +227,11 @@ def _json(file: Path, data: bytes) -> Any:
         raise BrokenRecord(f"{file}: it is not JSON ({error}); docs/reports.md shows a run manifest") from None
 
 
-def _manifest(file: Path, members: Any, schema: Path, trace: RunTrace | None = None) -> Manifest:
+def _manifest(file: Path, members: Any, schema: Path, is_trace: bool = False) -> Manifest:
     _require_fit(members, schema, file)
     properties = _schema(schema)["properties"]
     deciding = {name: body["decides"] for name, body in properties.items() if "decides" in body}
-    return Manifest(file, members, deciding, trace)
+    return Manifest(file, members, deciding, is_trace)
 
 
 def _require_fit(members: Any, schema: Path, file: Path, left_out: tuple[str, ...] = ()) -> None:

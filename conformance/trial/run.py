@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -131,7 +131,9 @@ class _Run:
         results = tuple(sorted(self.results, key=lambda result: result.check.id))
         options, ran = self.options, sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
         stopped = self.limit.found if self.limit.is_reached else 0
-        unmatched, passing = expectations(options, results, self.plan)
+        passed = [one.check.id for one in results if one.verdict is Verdict.PASS]
+        passing = [id_ for entry in options.expected_failures for id_ in passed if fnmatchcase(id_, entry.check)]
+        unmatched = unmatched_expectations(options, (one.check.id for one in results), self.plan)
         run = RunResult(
             backend=BackendIdentity(
                 options.backend,
@@ -162,8 +164,8 @@ class _Run:
             obstacles=tuple(sorted(set(self.obstacles))),
             fuzz=fuzz,
             expected_failures=options.expected_failures,
-            unexpected_passes=passing,
-            unmatched_expectations=unmatched,
+            unexpected_passes=tuple(sorted(passing)),
+            unmatched_expectations=tuple(sorted(unmatched)),
             diagnosis=None,
             contracts=contract_digests(self.library),
             vectors=self.corpus.index.root,
@@ -379,16 +381,13 @@ def reference(options: RunOptions, codebook: Codebook) -> Client:
     return Client(Driver(command, dialect, codebook, options.timeout, options.start_timeout), answers)
 
 
-def expectations(options: RunOptions, results: Sequence[Result], plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The expected failures that match no check of any profile, and the listed checks that pass."""
-    unmatched, passing = [], []
-    known: list[str] = []
-    for entry in options.expected_failures:
-        matched = [result for result in results if fnmatchcase(result.check.id, entry.check)]
-        passing += [result.check.id for result in matched if result.verdict is Verdict.PASS]
-        if not matched:
-            # It may be there, but not selected or of a larger profile.
-            known = known or list(plan.of_largest_profile().ids)
-            if not any(fnmatchcase(id_, entry.check) for id_ in known):
-                unmatched.append(entry.check)
-    return tuple(sorted(unmatched)), tuple(sorted(passing))
+def unmatched_expectations(options: RunOptions, made: Iterable[str], plan: Plan) -> list[str]:
+    """The expected failures that match no check of any profile; `made` are the ids of the checks that were made."""
+
+    def missing(patterns: Iterable[str], ids: Iterable[str]) -> list[str]:
+        known = list(ids)
+        return [pattern for pattern in patterns if not any(fnmatchcase(id_, pattern) for id_ in known)]
+
+    found = missing((entry.check for entry in options.expected_failures), made)
+    # They may be there, but not selected or of a larger profile.
+    return missing(found, plan.of_largest_profile().ids) if found else []

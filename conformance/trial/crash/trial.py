@@ -39,7 +39,7 @@ from conformance.trial.crash.states import CrashModel, crash_states, first_state
 from conformance.trial.crash.strace import NotRun, require_tracing, scratch
 from conformance.trial.crash.sweep import error_sweep, kill_sweep, order_sweep
 from conformance.trial.crash.workload import AnswerKind, CrashWorkload, WorkloadClient, WorkloadStep, crash_workloads
-from conformance.trial.options import DEFAULT_TIMEOUT, NoProgress, Progress
+from conformance.trial.options import DEFAULT_TIMEOUT, NO_PROGRESS, Progress
 from conformance.vectors.draft import Unusable
 
 SOME_STATES: Final = 2000  # per workload, unless all are wanted
@@ -68,7 +68,7 @@ class CrashOptions:
 
 
 def try_workload(
-    workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress | None = None
+    workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress = NO_PROGRESS
 ) -> CrashReport:
     """Test one backend with one workload.
 
@@ -82,7 +82,6 @@ def try_workload(
         seconds = max(options.timeout, DEFAULT_TIMEOUT)
         stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference, options.bytecode)
         place = Path(folder).resolve()
-        progress = progress or NoProgress()
         setup = RecordingSetup(
             command, strace, place, options.timeout, questioner, workload, progress, stand_in, options.declared
         )
@@ -288,10 +287,7 @@ def crashed(plan: CrashWorkload, codebook: Codebook, options: CrashOptions, prog
         return Crashed(Result(check, Verdict.ERROR, message=why), levels, why)
     except BrokenWorkload as error:
         return Crashed(Result(check, Verdict.FAIL, message=str(error)), levels)
-    levels |= {
-        "reached": "none" if report.strongest_model is None else str(report.strongest_model),
-        "sampled": not report.complete,
-    }
+    levels |= {"reached": report.reached, "sampled": not report.complete}
     states = {
         str(model): {"total": tally.total, "tried": tally.tried, "bad": tally.bad_count}
         for model, tally in report.states.items()
