@@ -25,10 +25,9 @@ class BackendNotFound(Exception):
 
     place = "tally"  # there is no file with a mistake
 
-    @property
-    def message(self) -> str:
-        """The whole message."""
-        return str(self)
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from conformance.contract.wording import counted
 from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.frozen.governance import Level, numbers, raised, refusal
-from conformance.vectors.frozen.lock import LOCK_FILE, BadLock, Release, lock_text, read_lock, release
+from conformance.vectors.frozen.lock import LOCK_FILE, Release, lock_text, read_lock, release
 from conformance.vectors.jsontext import write_all
 
 CHANGELOG: Final = "CHANGELOG.md"  # beside the vectors
@@ -39,10 +39,10 @@ class NextRelease:
 
 
 def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
-    """The release of the present files; None if nothing changed since the last one. Raises CommandError.
+    """The release of the present files, which have cases; None if nothing changed since the last one.
 
     Without a tag, it is the next version: MAJOR if a contract has a successor, MINOR for any other new or extended
-    contract, else PATCH.
+    contract, else PATCH. Raises CommandError.
     """
     suite = library.suite
     locked = read_lock(suite)
@@ -54,11 +54,7 @@ def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
     if before is not None and not difference.contracts and not difference.requirements:
         return None
     tag = _tag(tag, difference, before)
-    try:
-        text = lock_text(release(library, corpus, tag))
-    except BadLock as error:
-        message = str(error).partition("\n")[0]
-        raise CommandError("tally vectors release", "T004", message, "run `tally vectors build`") from None
+    text = lock_text(release(library, corpus, tag))
     entry = as_entry(difference, tag)
     changelog = suite.vectors / CHANGELOG
     return NextRelease(tag, {changelog: _with_entry(_read(changelog), entry), suite.spec / LOCK_FILE: text}, entry)

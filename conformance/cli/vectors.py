@@ -10,7 +10,7 @@ import click
 
 from conformance.backend.hello import BadHello
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import CommandError, require_known, say, split_error
+from conformance.cli.console import CommandError, require_known, say
 from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
@@ -51,8 +51,7 @@ def _named_failures() -> Iterator[None]:
     try:
         yield
     except CorruptedCorpus as error:
-        place, said, hint = split_error(str(error))
-        raise CommandError(place, "T004", said, hint, BAD) from None
+        raise CommandError(error.place, "T004", error.message, error.hint, BAD) from None
     except BackendNotFound as error:
         raise CommandError(
             "a backend that derives vectors", "T001", str(error), "install it; see confirmed_by"

@@ -16,7 +16,7 @@ from conformance.tests.processes import python
 from conformance.tests.small_spec import NAME, SHIPPED, derived_by
 from conformance.tests.vectors_walk import OPERATOR, SMALL, backend, load, write
 from conformance.vectors.frozen.build import BuiltCorpus, Checked, build, check, diff, regenerate
-from conformance.vectors.frozen.corpus import Corpus, CorruptedCorpus, load_corpus
+from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus
 from conformance.vectors.frozen.governance import governance
 from conformance.vectors.frozen.lock import LOCK_FILE, BadLock, Lock, Release, lock_text, read_lock, release
 from conformance.vectors.frozen.vector_file import case_digest, case_of
@@ -322,11 +322,6 @@ def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (suite.spec / LOCK_FILE).write_text('{"contracts": []}')
     with pytest.raises(BadLock, match=r"spec/contracts\.lock"):
         read_lock(suite)
-
-
-def test_a_library_without_vectors_cannot_be_released(library: Library) -> None:
-    with pytest.raises(BadLock, match="without vectors"):
-        release(library, Corpus({}, load_corpus(library.suite).index), "v1")
 
 
 # -- stability

@@ -249,9 +249,7 @@ def check(library: Library, built: BuiltCorpus) -> Checked:
     try:
         old = tuple(load_corpus(library.suite))
     except CorruptedCorpus as error:
-        message, _, hint = str(error).partition("\n    hint: ")
-        file, _, rest = message.partition(": ")
-        problems.append(Problem(Position(file, 1, 1), "V009", rest, hint))
+        problems.append(Problem(Position(error.place, 1, 1), "V009", error.message, error.hint))
     problems += governance(library, built.corpus, read_lock(library.suite))
     changes = diff(old, built.corpus) if old is not None else ()
     return Checked(tuple(sorted(set(problems))), changes, len(built.corpus), built.reused)
