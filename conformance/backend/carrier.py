@@ -68,7 +68,6 @@ class InProcess:
         self._asked: deque[Mapping[str, Any]] = deque()
         self._next_id = 0
         self.stderr_tail = b""  # the object prints where the harness prints
-        self.closed = False
 
     @property
     def backlog(self) -> int:
@@ -119,7 +118,6 @@ class InProcess:
 
     def kill(self) -> None:
         """Forget the object."""
-        self.closed = True
         self._session = None
         self._asked.clear()
 

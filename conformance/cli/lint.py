@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -22,7 +23,7 @@ from conformance.lint.coverage import Text, coverage_findings, coverage_lines, d
 from conformance.lint.governance import lock_current
 from conformance.lint.output import as_json, as_sarif, as_text, findings_of
 from conformance.lint.requirements import read_documents
-from conformance.lint.rule import Finding, subject_of
+from conformance.lint.rule import subject_of
 from conformance.trial.committed_reports import MATRIX_FILE
 from conformance.trial.mutants.kill_matrix import evidence_of, read_matrix
 from conformance.vectors.frozen.corpus import Corpus
@@ -39,10 +40,10 @@ def show_findings(format_: str) -> int:
         library = specification()
         outcome = outcome_of(library, frozen_vectors(library))
     except MalformedContract as error:
-        say(_formatted(findings_of(error.problems), format_), nl=False)
+        say(_WRITERS[format_](findings_of(error.problems)), nl=False)
         return NO_JUDGEMENT
     found = outcome.findings
-    say(_formatted(found, format_), nl=False)
+    say(_WRITERS[format_](found), nl=False)
     if format_ == "text":
         judged = f"{counted(outcome.contracts, 'contract')} and {counted(outcome.cases, 'case')}"
         say(f"{counted(len(found), 'finding')} in {judged}")
@@ -59,7 +60,7 @@ def show_coverage(sources: tuple[str, ...], update: bool, format_: str) -> int:
         _write_coverage(library, texts)
         return FINE
     found = tuple(sorted([*coverage_findings(library), *(one for known, text in texts for one in drift(known, text))]))
-    say(_formatted(found, format_), nl=False)
+    say(_WRITERS[format_](found), nl=False)
     if format_ == "text":
         say("\n".join(coverage_lines(library)))
     return BAD if found else FINE
@@ -116,13 +117,7 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
     return evidence_of(read_matrix(file)) if file.exists() else None
 
 
-def _formatted(found: tuple[Finding, ...], format_: str) -> str:
-    if format_ == "json":
-        return as_json(found)
-    return as_sarif(found) if format_ == "sarif" else as_text(found)
-
-
-FORMATS = ("text", "json", "sarif")
+_WRITERS: Final = {"text": as_text, "json": as_json, "sarif": as_sarif}
 
 
 @click.command("lint")
@@ -140,7 +135,12 @@ FORMATS = ("text", "json", "sarif")
     help="With --source: write line numbers and digests of passages whose words did not change.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print findings."
+    "--format",
+    "format_",
+    type=click.Choice([*_WRITERS]),
+    default="text",
+    show_default=True,
+    help="How to print findings.",
 )
 def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str) -> int:
     """Check the contracts, their requirements and their vectors against the rules in docs/lint-rules.md.

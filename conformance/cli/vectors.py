@@ -34,13 +34,11 @@ def _tell(problems: Iterable[Problem]) -> None:
 def _meter() -> Iterator[Meter]:
     """The meter of a freeze; the progress shows one stage per backend."""
     with shown_progress("vectors") as progress:
-        done: dict[str, int] = {}
 
-        def tick(backend: str, count: int, total: int) -> None:
-            if backend not in done:
+        def tick(backend: str, done: int, total: int) -> None:
+            if done == 1:
                 progress.stage(backend, total)
-            progress.step(count - done.get(backend, 0))
-            done[backend] = count
+            progress.step()
 
         yield tick
 
