@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
-from conformance.backend.carrier import stand_in_for
-from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.outcome import describe
 from conformance.codec.codebook import codebook_of
-from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.report.failure import Reproduction, facts_of, headline, plain_lines
 from conformance.report.record import entry_of, prose_of
@@ -28,7 +24,7 @@ from conformance.trial.forked import WorkerProcess
 from conformance.trial.fuzz import Fuzzing
 from conformance.trial.options import RunOptions
 from conformance.trial.plan import Plan, Trial
-from conformance.trial.run import reference, started_as
+from conformance.trial.run import driver_of_run, reference, unmatched_expectations
 from conformance.trial.runner import PROBE, unasked
 from conformance.vectors.frozen.corpus import Corpus
 
@@ -102,11 +98,8 @@ class _Trials:
     def __init__(self, library: Library, corpus: Corpus, options: RunOptions) -> None:
         options = options.within(library.suite)
         self._library, self._corpus, self._options = library, corpus, options
-        self._dialect, self._codebook = DIALECTS[options.wire], codebook_of(library)
-        command = started_as(options, library.suite)
-        stand_in = stand_in_for(library.suite, options.wire, options.stand_in_timeout, options.reference)
-        dialect, start = self._dialect, options.start_timeout
-        self._driver = Driver(command, dialect, self._codebook, options.timeout, start, True, stand_in)
+        self._codebook = codebook_of(library)
+        self._driver = driver_of_run(options, self._codebook)
         self._plan = Plan(library, corpus, options, self._codebook)
         self._bad_hello: BadHello | None = None
         self._results: dict[str, Result] = {}
@@ -117,10 +110,7 @@ class _Trials:
         """The items to collect; the backend is started to ask what it declares."""
         checks = tuple(check for check, _ in self._judges.values())
         declared = self._driver.declared if self._unfit is None else None
-        unmatched = [one.check for one in self._options.expected_failures if not _matches(one.check, self._judges)]
-        if unmatched:
-            known = list(self._plan.of_largest_profile().ids)
-            unmatched = [pattern for pattern in unmatched if not _matches(pattern, known)]
+        unmatched = unmatched_expectations(self._options, self._judges, self._plan)
         return CollectedChecks(checks, declared, tuple(unmatched))
 
     @cached_property
@@ -211,7 +201,3 @@ class _Trials:
             for one in found.results
         ]
         return ConversationVerdicts(results, why)
-
-
-def _matches(pattern: str, ids: Iterable[str]) -> bool:
-    return any(fnmatchcase(id_, pattern) for id_ in ids)

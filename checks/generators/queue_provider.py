@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
@@ -58,23 +59,31 @@ def _other(value: dict[str, Any], draw: Random) -> dict[str, Any]:
     return draw.choice([{**value, name: 7}, {key: one for key, one in value.items() if key != name}, {**value, "k": 1}])
 
 
-Turn = Callable[[Scene, Sequence[str], dict[str, Any]], None]
+@dataclass(slots=True)
+class ProviderScene(Scene):
+    """A scene with the splits and the configuration of the provider that was opened first."""
+
+    splits: Sequence[str] = ()
+    config: dict[str, Any] = field(default_factory=dict)
 
 
-def _file(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+Turn = Callable[[ProviderScene], None]
+
+
+def _file(scene: ProviderScene) -> None:
     """Something has the name of a file of the queue, or one that is near to such a name."""
     scene.seq = scene.draw.choice([scene.seq + 1, scene.seq, scene.draw.choice([0, 5, 10**6, 2**64 - 2, 2**64 - 1])])
-    path = f"queue/{scene.draw.choice(splits)}/{queue_name(scene, scene.draw.choice(['npz', 'pt']))}"
+    path = f"queue/{scene.draw.choice(scene.splits)}/{queue_name(scene, scene.draw.choice(['npz', 'pt']))}"
     if scene.often(0.2):
         put_something(scene, path)
     else:
         scene.put(path, b"x")
 
 
-def _leftover(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _leftover(scene: ProviderScene) -> None:
     """What an earlier provider left half written, or what has such a name."""
     draw = scene.draw
-    folder = f"queue/{draw.choice(splits)}"
+    folder = f"queue/{draw.choice(scene.splits)}"
     own = f".tmp-{draw.choice(_TIMES)}-{scene.seq:06}.{scene.codec}"
     name = draw.choice([own, own, ".tmp-", ".tmp-x", ".tmp", "x.tmp-"])
     kind = draw.choice(["file", "file", "folder", "link to a file", "link to a folder", "inside a folder"])
@@ -90,9 +99,9 @@ def _leftover(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> No
         scene.edit("link", path=f"{folder}/{name}", target=target, symbolic=True)
 
 
-def _quarantine(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _quarantine(scene: ProviderScene) -> None:
     draw = scene.draw
-    folder = f"queue/quarantine/{draw.choice(splits)}"
+    folder = f"queue/quarantine/{draw.choice(scene.splits)}"
     if scene.often(0.2):
         scene.put(folder, b"")
         return
@@ -102,9 +111,9 @@ def _quarantine(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> 
         scene.edit("delete", path=folder)
 
 
-def _gone(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _gone(scene: ProviderScene) -> None:
     """A file that was put goes, or the folder of a split, or it becomes a file or a link."""
-    folder = scene.draw.choice(["queue", *(f"queue/{split}" for split in splits)])
+    folder = scene.draw.choice(["queue", *(f"queue/{split}" for split in scene.splits)])
     if scene.often(0.7):
         scene.edit("delete", path=scene.draw.choice(scene.paths or [folder]))
         return
@@ -115,26 +124,26 @@ def _gone(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
         scene.edit("link", path=folder, target=scene.draw.choice([folder, "nowhere"]), symbolic=True)
 
 
-def _produce(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _produce(scene: ProviderScene) -> None:
     """A turn, at a later time or at any."""
     now = scene.draw.choice(_TIMES) if scene.often(0.15) else len(scene.steps)
-    scene.call("Produce", split=scene.draw.choice(splits), now_ms=now)
+    scene.call("Produce", split=scene.draw.choice(scene.splits), now_ms=now)
 
 
-def _consume(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _consume(scene: ProviderScene) -> None:
     """A turn that makes a file, and a file of its name goes."""
-    split, now = scene.draw.choice(splits), len(scene.steps)
+    split, now = scene.draw.choice(scene.splits), len(scene.steps)
     scene.call("Produce", split=split, now_ms=now)
-    name = f"{now}-{scene.draw.randrange(3):06}-{config['batches_per_file']}.{config['codec']}"
+    name = f"{now}-{scene.draw.randrange(3):06}-{scene.config['batches_per_file']}.{scene.config['codec']}"
     scene.edit("delete", path=f"queue/{split}/{name}")
 
 
-def _in_the_way(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _in_the_way(scene: ProviderScene) -> None:
     """Something has the name of the next file, or the one under which it is written."""
     draw = scene.draw
-    split, now = draw.choice(splits), len(scene.steps) + 10
-    folder, codec = f"queue/{split}", config["codec"]
-    final = f"{folder}/{now}-{draw.randrange(3):06}-{config['batches_per_file']}.{codec}"
+    split, now = draw.choice(scene.splits), len(scene.steps) + 10
+    folder, codec = f"queue/{split}", scene.config["codec"]
+    final = f"{folder}/{now}-{draw.randrange(3):06}-{scene.config['batches_per_file']}.{codec}"
     temporary = [f"{folder}/.tmp-{now}-{seq:06}.{codec}" for seq in range(3)]
     for path in draw.choice([[final], temporary]):
         if scene.often(0.5):
@@ -145,13 +154,13 @@ def _in_the_way(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> 
     scene.call("Produce", split=split, now_ms=now)
 
 
-def _reopen(scene: Scene, splits: Sequence[str], config: dict[str, Any]) -> None:
+def _reopen(scene: ProviderScene) -> None:
     """Another provider opens, with the same configuration or a little other one."""
     if scene.often(0.5):
         scene.call("Close")
     changes: list[dict[str, Any]] = [{}, {}, {"seed": 5}, {"batches_per_file": 1}, {"max_backlog_files": 5}]
-    changes.append({"meta": {**config["meta"], "k": 1}})
-    scene.call("Open", config={**config, **scene.draw.choice(changes)})
+    changes.append({"meta": {**scene.config["meta"], "k": 1}})
+    scene.call("Open", config={**scene.config, **scene.draw.choice(changes)})
 
 
 _TURNS: Final[Mapping[Turn, int]] = {
@@ -175,18 +184,18 @@ def _meta_file(scene: Scene, meta: dict[str, Any], config: Mapping[str, Any]) ->
 
 def provider_conversation(random: Random) -> Native:
     """A provider is opened over a root that is not empty, and takes turns while files come and go."""
-    scene = Scene(random, [], random.choice(["npz", "npz", "pt"]))
-    splits, meta, config = random.choice(_SPLITS), _metadata(random), _config(scene)
-    opened = {**config, "meta": meta, "splits": splits} if scene.often(0.9) else {**config, "meta": meta}
+    scene = ProviderScene(random, [], random.choice(["npz", "npz", "pt"]))
+    scene.splits, meta, config = random.choice(_SPLITS), _metadata(random), _config(scene)
+    scene.config = {**config, "meta": meta, **({"splits": scene.splits} if scene.often(0.9) else {})}
     if scene.often(0.4):
         _meta_file(scene, meta, config)
         scene.paths.clear()
     before: Sequence[Turn] = (_file, _leftover, _quarantine)
     for turn in random.choices(before, [4, 3, 1], k=random.randint(0, 4)):
-        turn(scene, splits, opened)
-    scene.call("Open", config=opened)
+        turn(scene)
+    scene.call("Open", config=scene.config)
     for turn in random.choices(list(_TURNS), list(_TURNS.values()), k=random.randint(4, 16)):
-        turn(scene, splits, opened)
+        turn(scene)
     return {"root": ROOT, "steps": scene.steps}
 
 

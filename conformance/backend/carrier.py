@@ -68,7 +68,6 @@ class InProcess:
         self._asked: deque[Mapping[str, Any]] = deque()
         self._next_id = 0
         self.stderr_tail = b""  # the object prints where the harness prints
-        self.closed = False
 
     @property
     def backlog(self) -> int:
@@ -119,7 +118,6 @@ class InProcess:
 
     def kill(self) -> None:
         """Forget the object."""
-        self.closed = True
         self._session = None
         self._asked.clear()
 
@@ -147,12 +145,12 @@ class StandIn:
     timeout: float
 
 
-def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "") -> StandIn:
+def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "", bytecode: bool = True) -> StandIn:
     """The reference, of the suite unless another is named, as the stand-in of a backend that speaks `wire`.
 
     Raises BackendNotFound.
     """
-    return StandIn(resolve(reference or suite.reference, suite, wire), timeout)
+    return StandIn(resolve(reference or suite.reference, suite, wire, bytecode=bytecode), timeout)
 
 
 class WithStandIn:

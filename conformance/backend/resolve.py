@@ -25,10 +25,9 @@ class BackendNotFound(Exception):
 
     place = "tally"  # there is no file with a mistake
 
-    @property
-    def message(self) -> str:
-        """The whole message."""
-        return str(self)
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +41,17 @@ class BackendCommand:
     folder: Path | None = None  # where it starts; None: in the current folder
 
 
-def resolve(text: str, suite: Suite, wire: str = "json", same_process: bool = False) -> BackendCommand:
+def resolve(
+    text: str, suite: Suite, wire: str = "json", same_process: bool = False, bytecode: bool = True
+) -> BackendCommand:
     """The command behind a backend string, which starts in a time zone of its own; raises BackendNotFound.
 
-    `same_process` is for debuggers and for `python:` backends alone.
+    `same_process` is for debuggers and for `python:` backends alone. Without `bytecode`, Python writes no compiled
+    modules.
     """
     command = _command(text, suite, wire, same_process)
-    return replace(command, environment={**command.environment, "TZ": time_zone()})
+    own = {"TZ": time_zone(), **({} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"})}
+    return replace(command, environment={**command.environment, **own})
 
 
 @cache

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -50,7 +49,6 @@ from conformance.vectors.files.temp_roots import run_folder
 from conformance.vectors.jsontext import write_new
 
 _PROFILES: Final = ("standard", "golden")
-_NO_BYTECODE: Final = "PYTHONDONTWRITEBYTECODE"
 _MOST_FAILURES: Final = 3  # failures that are shown of a run that is not certified
 
 
@@ -123,24 +121,10 @@ def challenged(library: Library, options: RunOptions) -> RunResult:
     """The run with the challenge of a startable backend; raises CommandError, and Exit if it gives no hello."""
     corpus = frozen_vectors(library, least=1)
     require_clean_contracts(library, corpus)
-    with _no_bytecode():
-        run = run_or_bad_hello(library, corpus, options)
+    run = run_or_bad_hello(library, corpus, options)
     if isinstance(run, str):
         raise click.exceptions.Exit(status_of(run))
     return run
-
-
-@contextmanager
-def _no_bytecode() -> Iterator[None]:
-    """A block whose backends, if they are Python, write no compiled modules into the artifact."""
-    before = os.environ.get(_NO_BYTECODE)
-    os.environ[_NO_BYTECODE] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_NO_BYTECODE]
-        if before is not None:
-            os.environ[_NO_BYTECODE] = before
 
 
 def _refused(reasons: Sequence[str], run: RunResult, record: Record, options: RunOptions) -> int:

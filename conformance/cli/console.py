@@ -79,13 +79,6 @@ def tell(complaint: CommandError) -> None:
     say(str(complaint), err=True)
 
 
-def split_error(text: str) -> tuple[str, str, str]:
-    """Place, message and hint of an error text `place: message` with a further line `    hint: ...`."""
-    said, _, hint = text.partition("\n    hint: ")
-    place, _, message = said.partition(": ")
-    return place, message, hint
-
-
 class OutputDescriptor(io.FileIO):
     """A file descriptor that drops output after an error; `failure` is the error.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from conformance.cli.console import CommandError, split_error
+from conformance.cli.console import CommandError
 from conformance.cli.outputs import output_option, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.revision import NoRevision, copy_revision
@@ -66,8 +66,7 @@ def _edition(name: str, folder: Path, prefix: str) -> Edition:
     except MalformedContract as error:
         raise MalformedContract([_placed(one, folder, prefix) for one in error.problems]) from None
     except (CorruptedCorpus, BadLock) as error:
-        place, message, hint = split_error(str(error))
-        raise CommandError(_inside(prefix, place), "T004", message, hint) from None
+        raise CommandError(_inside(prefix, error.place), "T004", error.message, error.hint) from None
     except (LookupError, TypeError, AttributeError, ValueError, OSError) as error:
         message = f"this tally cannot read its contracts ({error!r:.100})"
         raise CommandError(name, "T009", message, "compare it with the tally that it was written for") from None

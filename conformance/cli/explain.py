@@ -155,8 +155,7 @@ def _recorded(target: str, file: Path) -> ExplainedCall:
     try:
         record = read_record(file.read_bytes(), str(file))
     except BrokenRecord as error:
-        place, _, message = str(error).partition(": ")
-        raise CommandError(place, "T004", message, status=1) from None
+        raise CommandError(error.place, "T004", f"{error.message}; {error.hint}", status=1) from None
     for entry in record.entries:
         if entry["id"] == target and "call" in entry:
             return ExplainedCall(entry["call"]["operator"], entry["call"]["inputs"], f"as recorded in {file}")

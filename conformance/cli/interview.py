@@ -12,7 +12,6 @@ from conformance.backend.hello import BadHello, Hello
 from conformance.backend.outcome import (
     NOT_ASKED,
     Lost,
-    LostBackend,
     Observed,
     ObservedFailure,
     ObservedResult,
@@ -130,8 +129,6 @@ class LazyBackend:
         """Start a backend again that was lost before any call; raises CommandError if its command starts none."""
         try:
             self._driver.start()[0].kill()
-        except LostBackend:
-            return
         except BadHello as error:
             if not error.begun:
                 raise self._unfit(error, 2) from None

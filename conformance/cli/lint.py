@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -119,12 +120,13 @@ def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
     return evidence_of(read_matrix(file)) if file.exists() else None
 
 
+_WRITERS: Final = {"text": as_text, "json": as_json, "sarif": as_sarif}
+
+
 def _formatted(found: tuple[Finding, ...], format_: str) -> str:
-    if format_ == "json":
-        return as_json(found)
-    if format_ == "sarif":
-        return as_sarif(found)
-    return "".join(f"{line}\n" for line in _on_terminal(found)) if sys.stdout.isatty() else as_text(found)
+    if format_ == "text" and sys.stdout.isatty():
+        return "".join(f"{line}\n" for line in _on_terminal(found))
+    return _WRITERS[format_](found)
 
 
 def _on_terminal(found: tuple[Finding, ...]) -> Iterator[str]:
@@ -136,9 +138,6 @@ def _on_terminal(found: tuple[Finding, ...]) -> Iterator[str]:
         for line in hint[:1]:
             yield from wrapped(line, width, " " * 10)
         yield from hint[1:]
-
-
-FORMATS = ("text", "json", "sarif")
 
 
 @click.command("lint")
@@ -156,7 +155,12 @@ FORMATS = ("text", "json", "sarif")
     help="With --source: write line numbers and digests of passages whose words did not change.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print findings."
+    "--format",
+    "format_",
+    type=click.Choice([*_WRITERS]),
+    default="text",
+    show_default=True,
+    help="How to print findings.",
 )
 def command(coverage: bool, sources: tuple[str, ...], update: bool, format_: str) -> int:
     """Check the contracts, their requirements and their vectors against the rules in docs/lint-rules.md.

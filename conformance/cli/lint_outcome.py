@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.cli.console import CommandError
 from conformance.contract.cache import MISSING, digest_of_texts, open_cache
@@ -48,9 +47,8 @@ def outcome_of(library: Library, corpus: Corpus, with_evidence: bool = True) -> 
 def require_clean_contracts(library: Library, corpus: Corpus) -> None:
     """Check the contracts before a run; raises CommandError if lint has findings."""
     # `tally lint` applies the same rules and more.
-    if (
-        known := _cached_result(_sources_digest(library, corpus, with_evidence=True))
-    ) is not None and not known.findings:
+    known = _cached_result(_sources_digest(library, corpus, with_evidence=True))
+    if known is not None and not known.findings:
         return
     if found := outcome_of(library, corpus, with_evidence=False).findings:
         from conformance.lint.output import as_text
@@ -84,16 +82,13 @@ def _sources_digest(library: Library, corpus: Corpus, with_evidence: bool) -> st
 def _cached_result(made_from: str) -> LintResult | None:
     """The findings of an earlier command on the same files; None if there was none."""
     plain = open_cache().get("lint", made_from)
-    return None if plain is MISSING else _from_plain(plain)
+    if plain is MISSING:
+        return None
+    from conformance.lint.rule import Finding
+
+    rows, *rest = plain
+    return LintResult(tuple(Finding(Position(*row[:3]), *row[3:]) for row in rows), *rest)
 
 
 def _content(file: Path | None) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None and file.is_file() else ""
-
-
-def _from_plain(plain: Sequence[Any]) -> LintResult:
-    from conformance.lint.rule import Finding
-
-    rows, *rest = plain
-    findings = tuple(Finding(Position(*row[:3]), *row[3:]) for row in rows)
-    return LintResult(findings, *rest)

@@ -20,7 +20,7 @@ from typing import Any, Final
 import click
 
 from conformance import __version__
-from conformance.cli.console import CommandError, nearest, opened_outlets, say, split_error, tell
+from conformance.cli.console import CommandError, nearest, opened_outlets, say, tell
 from conformance.cli.progress import Interrupted
 from conformance.cli.suite import offer_suite
 from conformance.contract.wording import counted
@@ -222,8 +222,7 @@ def _unforeseen(error: Exception) -> int:
         tell(CommandError("tally", "T013", f"the system reports: {lacking}", "end other programs, or raise the limit"))
         return NO_JUDGEMENT
     if code := _CODES.get(type(error).__name__):
-        named = (getattr(error, name, None) for name in ("place", "message", "hint"))
-        place, message, hint = (one or other for one, other in zip(named, split_error(str(error)), strict=True))
+        place, message, hint = (getattr(error, name, "") for name in ("place", "message", "hint"))
         tell(CommandError(place, code, message, hint))
         return NO_JUDGEMENT
     if isinstance(error, MalformedContract):

@@ -79,12 +79,18 @@ def judge_mutants(ids: Sequence[str], kinds: Sequence[str], jobs: int, changed: 
     for alike in undeclared_classes(matrix, library.mutants):
         bad.append(f"{', '.join(alike)} answer every case alike: add a case in which they differ, or `equivalent_to`")
     if floor is not None:
-        say("\n".join(_floor_lines(floor)))
+        for name, scores in floor.scores.items():
+            say(f"floor: {name} passes {scores[ALL]}")
         bad += floor_problems(floor)
     if write:
         _write(library, merged(matrix), floor)
     elif floor is not None:
         bad += _stale(folder, matrix, floor)
+    return _told(bad)
+
+
+def _told(bad: Sequence[str]) -> int:
+    """Print what is red; return the exit status."""
     for sentence in bad:
         say(f"red: {sentence}")
     return BAD if bad else FINE
@@ -107,10 +113,7 @@ def judge_solos(ids: Sequence[str]) -> int:
         say(f"{one.id}  needs more than one operator: {library.mutants[one.id].solo}")
     told = f"{len(alone)} killed with one operator declared alone, {len(listed)} with a reason why not"
     say(f"{counted(len(found), 'mutant')}: {told}")
-    bad = list(solo_problems(found, library.mutants))
-    for sentence in bad:
-        say(f"red: {sentence}")
-    return BAD if bad else FINE
+    return _told(list(solo_problems(found, library.mutants)))
 
 
 def _specified(ids: Sequence[str]) -> tuple[Library, Corpus]:
@@ -147,11 +150,6 @@ def _evidence_lines(row: MutantRow, asked: Sequence[str]) -> Iterator[str]:
             yield f"{kind}: {', '.join(sorted(found)) or 'nothing'}"
         elif kind == "crash" and kind in asked:
             yield "crash: not tried, because `breaks` in mutants.yaml names no workload (workload:OPERATOR#NAME)"
-
-
-def _floor_lines(floor: Floor) -> Iterator[str]:
-    for name, scores in floor.scores.items():
-        yield f"floor: {name} passes {scores[ALL]}"
 
 
 def _write(library: Library, matrix: KillMatrix, floor: Floor | None) -> None:
@@ -198,12 +196,10 @@ def judge_wire(operators: Sequence[str], write: bool) -> int:
             return FINE
         committed = read_unnoticed(file)
     except UnreadableReport as error:
-        say(f"red: {error}")
-        return BAD
-    stale = list(score_changes(committed, score, frozenset(operators)))
-    for sentence in stale:
-        say(f"red: {sentence}\n    hint: run `tally mutants --wire --write` and review the difference")
-    return BAD if stale else FINE
+        return _told([str(error)])
+    hint = "run `tally mutants --wire --write` and review the difference"
+    stale = score_changes(committed, score, frozenset(operators))
+    return _told([f"{sentence}\n    hint: {hint}" for sentence in stale])
 
 
 KINDS = ("vectors", "laws", "fuzz", "crash")

@@ -6,7 +6,6 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +17,7 @@ from conformance.cli.suite import current_suite
 from conformance.report.record import Record
 from conformance.report.summary import MOST_FAILURES
 from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
-from conformance.vectors.jsontext import write_whole
+from conformance.vectors.jsontext import write_all, write_whole
 
 LAST: Final = Path("reports/last")  # the folder of formats without a path, unless --output names another
 STDOUT: Final = Path("-")
@@ -97,7 +96,7 @@ class Outputs:
         contents = {FORMATS[name].file: page(name, [record], [observations], current_suite()) for name in self.inside}
         contents[OBSERVATIONS] = observations_text(observations).encode()
         with writing(f"--output {str(folder)!r}", _ELSEWHERE):
-            _write_all({folder / name: content for name, content in contents.items()})
+            write_all({folder / name: content for name, content in contents.items()})
         for name in contents:
             say(f"wrote {folder / name}", err=True)
 
@@ -107,21 +106,6 @@ class Outputs:
             assert output.path is not None
             made = page(output.format, records, observed, current_suite())
             write_page(made, output.path, f"--format {str(output)!r}")
-
-
-def _write_all(contents: Mapping[Path, bytes]) -> None:
-    """Write all files; if one cannot be written, none of them stays. Raises OSError, which names that file."""
-    written: list[Path] = []
-    for file, content in contents.items():
-        try:
-            write_whole(file, content)
-        except OSError as error:
-            error.filename = str(file)
-            for one in written:
-                with suppress(OSError):
-                    one.unlink()
-            raise
-        written.append(file)
 
 
 def write_page(content: bytes, path: Path, place: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,8 +14,8 @@ from conformance.contract.wording import counted
 from conformance.report.suite_difference import Edition, SuiteDifference, as_entry, difference_of, edition_of
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.frozen.governance import Level, numbers, raised, refusal
-from conformance.vectors.frozen.lock import LOCK_FILE, BadLock, Release, lock_text, read_lock, release
-from conformance.vectors.jsontext import write_whole
+from conformance.vectors.frozen.lock import LOCK_FILE, Release, lock_text, read_lock, release
+from conformance.vectors.jsontext import write_all
 
 CHANGELOG: Final = "CHANGELOG.md"  # beside the vectors
 FIRST: Final = "v1.0.0"
@@ -40,10 +39,10 @@ class NextRelease:
 
 
 def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
-    """The release of the present files; None if nothing changed since the last one. Raises CommandError.
+    """The release of the present files, which have cases; None if nothing changed since the last one.
 
     Without a tag, it is the next version: MAJOR if a contract has a successor, MINOR for any other new or extended
-    contract, else PATCH.
+    contract, else PATCH. Raises CommandError.
     """
     suite = library.suite
     locked = read_lock(suite)
@@ -55,11 +54,7 @@ def drafted(library: Library, corpus: Corpus, tag: str) -> NextRelease | None:
     if before is not None and not difference.contracts and not difference.requirements:
         return None
     tag = _tag(tag, difference, before)
-    try:
-        text = lock_text(release(library, corpus, tag))
-    except BadLock as error:
-        message = str(error).partition("\n")[0]
-        raise CommandError("tally vectors release", "T004", message, "run `tally vectors build`") from None
+    text = lock_text(release(library, corpus, tag))
     entry = as_entry(difference, tag)
     changelog = suite.vectors / CHANGELOG
     return NextRelease(tag, {changelog: _with_entry(_read(changelog), entry), suite.spec / LOCK_FILE: text}, entry)
@@ -114,27 +109,9 @@ def _with_entry(text: str, entry: str) -> str:
 
 def write(draft: NextRelease, library: Library) -> None:
     """Write all files of a release, or none if one cannot be written; raises CommandError."""
-    before = {file: file.read_bytes() if file.exists() else None for file in draft.texts}
-    done: list[Path] = []
-    with writing(
-        library.suite.path_text(library.suite.spec / LOCK_FILE), "make the suite writable; nothing was released"
-    ):
-        try:
-            for file, text in draft.texts.items():
-                write_whole(file, text)
-                done.append(file)
-        except BaseException:
-            _restore({file: before[file] for file in done})
-            raise
-
-
-def _restore(contents: Mapping[Path, bytes | None]) -> None:
-    for file, content in contents.items():
-        with suppress(OSError):
-            if content is None:
-                file.unlink()
-            else:
-                write_whole(file, content)
+    place = library.suite.path_text(library.suite.spec / LOCK_FILE)
+    with writing(place, "make the suite writable; nothing was released"):
+        write_all(draft.texts)
 
 
 def release_preview(draft: NextRelease, library: Library) -> Iterator[str]:

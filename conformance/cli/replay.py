@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from conformance.backend.driver import Call, Talk
@@ -36,18 +36,6 @@ class Divergence:
     answers: tuple[Exchange, ...]  # the reference's in this round, up to this call
 
 
-@dataclass(slots=True)
-class _Answers:
-    """The answers of one side, in order; a repeated conversation starts from the beginning."""
-
-    answers: list[tuple[int, Exchange]] = field(default_factory=list)
-
-    @property
-    def rounds(self) -> int:
-        """The number of rounds that were begun."""
-        return self.answers[-1][0] + 1 if self.answers else 0
-
-
 def replayed(declaration: SequenceDeclaration, case: Case, pair: BackendPair, only: int | None) -> Divergence | None:
     """The first call with different answers of backend and reference; None if there is none.
 
@@ -59,25 +47,30 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: BackendPair, on
         hint = f"the sequence has the positions 0 to {replay.times - 1}"
         raise CommandError(f"--position {only}", "T003", f"there is no {declaration.unit} {only}", hint)
     steps, rounds = steps_of(declaration, case), replay.times if only is None else only + 1
-    heard, lost = _Answers(), None
+    heard: list[tuple[int, Exchange]] = []  # the answers of the backend, each with its round
+    lost = None
     if pair.backend is not None:
 
+        def keep(number: int, one: Exchange) -> bool:
+            heard.append((number, one))
+            return False
+
         def start() -> Talk[bool]:
-            heard.answers.clear()
-            return _talk(steps, rounds, pair, lambda number, one: _keep(heard, number, one))
+            heard.clear()
+            return _talk(steps, rounds, pair, keep)
 
         lost = pair.backend.client.run(start)
     found: list[Divergence] = []
-    mine = _Answers()
-    answers: list[tuple[int, Exchange]] = []
+    mine: list[Exchange] = []  # the answers of the reference
+    answers: list[tuple[int, Exchange]] = []  # those of the round
 
     def compare(number: int, one: Exchange) -> bool:
-        place = len(mine.answers)
-        mine.answers.append((number, one))
+        place = len(mine)
+        mine.append(one)
         theirs: Observed | None = None
         parted: Difference | None = None
         if pair.backend is not None:
-            theirs = heard.answers[place][1].observed if place < len(heard.answers) else _end(lost)
+            theirs = heard[place][1].observed if place < len(heard) else _end(lost)
             parted = pair.difference(one.operator, one.observed, theirs)
         if only is not None and number < only:
             return False
@@ -86,11 +79,12 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: BackendPair, on
         answers.append((number, one))
         if parted is not None or only is not None:
             so_far = tuple(exchange for _, exchange in answers)
-            found[:] = [Divergence(number, one, theirs, parted, (heard.rounds, number + 1), only is not None, so_far)]
+            begun = heard[-1][0] + 1 if heard else 0
+            found[:] = [Divergence(number, one, theirs, parted, (begun, number + 1), only is not None, so_far)]
         return parted is not None
 
     def again() -> Talk[bool]:
-        mine.answers.clear()
+        mine.clear()
         answers.clear()
         found.clear()
         return _talk(steps, rounds, pair, compare)
@@ -99,11 +93,6 @@ def replayed(declaration: SequenceDeclaration, case: Case, pair: BackendPair, on
     if isinstance(gone, Lost):
         pair.expected(gone)
     return found[0] if found else None
-
-
-def _keep(heard: _Answers, number: int, one: Exchange) -> bool:
-    heard.answers.append((number, one))
-    return False
 
 
 def _end(lost: object) -> Lost:

@@ -57,9 +57,7 @@ def _unusable_told() -> Iterator[None]:
     try:
         yield
     except BrokenRecord as error:
-        place, _, message = str(error).partition(": ")
-        said, _, hint = message.rpartition("; ")
-        raise CommandError(place, "T015", said or message, hint if said else "") from None
+        raise CommandError(error.place, "T015", error.message, error.hint) from None
     except RecursionError:
         hint = "a value has at most 300 levels; run `tally run` again"
         raise CommandError("tally report", "T015", "a value in the record nests too deep to be shown", hint) from None

@@ -40,10 +40,9 @@ _NAMED: Final = 24  # calls that are listed
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """One call of a sequence, and the place in its answer: the position, and the index of its value."""
+    """One call of a sequence, and the index of a value in its answer."""
 
     inputs: Inputs
-    position: int
     index: int
     facts: Sequence[Fact]
     parted: bool = False  # whether a search found it
@@ -123,7 +122,7 @@ class SearchedSequence:
         index = position - first
         if index < 0:
             raise CommandError(place, "T003", f"the call for it begins after it: {note}", "ask for another position")
-        return Located(inputs, position, index, [Fact("where", f"{unit} {position} of {extent.length}: {note}")])
+        return Located(inputs, index, [Fact("where", f"{unit} {position} of {extent.length}: {note}")])
 
     def first_difference(self, every: bool) -> Located | Sequence[Fact]:
         """The first call that differs, or only the facts of the search if none does."""
@@ -157,7 +156,7 @@ class SearchedSequence:
         told = f"{unit} {position} of {self.extent.length}, in call {boundary.differs + 1}, which begins at {begin}"
         before = "; the call before it agrees" if boundary.differs else ""
         facts += [Fact("parts at", told + before), *_unasked(boundary)]
-        return Located(inputs, position, index or 0, facts, True)
+        return Located(inputs, index or 0, facts, True)
 
     def index_of(self, parted: Difference) -> int | None:
         """The index of the value that a difference is about; None if it is about no value."""

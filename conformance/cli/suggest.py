@@ -48,12 +48,11 @@ class Page:
 def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Sequence[FrozenCall]) -> Page:
     """The cases that an operator lacks; `frozen` are its calls in the vectors of all operators.
 
-    Raises MalformedContract, BackendNotFound, BadHello or LostBackend.
+    Raises MalformedContract, BackendNotFound or BadHello.
     """
     if contract.machine is not None:
         return _machine_page(contract, library, codebook, frozen)
     forms = codebook[contract.operator]
-    roots = dict.fromkeys(forms.roots, "a")
     questions = expand(contract, codebook)
     ids = {question.id for question in questions}
     frozen = [call for call in frozen if call.case.operator != contract.operator or call.case.id in ids]
@@ -63,7 +62,7 @@ def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Se
     found, missing, accepted = suggestions(forms, known, starts)
     page = Page()
     found = (*found, *_refused_later(contract, codebook, accepted, frozen, page))
-    wires = {k: {**forms.inputs.from_native(one.native), **_places(roots)} for k, one in enumerate(found)}
+    wires = {k: {**forms.inputs.from_native(one.native), **_places(forms)} for k, one in enumerate(found)}
     good = dict(_that_freeze(contract, codebook, found, wires, page))
     page.left += [f"{one.what}: no such call was found; an earlier guard may imply it" for one in missing]
     naturals = {k: natural_inputs(contract.inputs, wires[k], forms.roots) for k in good}
@@ -129,8 +128,8 @@ def _native(forms: OperatorForms, wire: Mapping[str, Any]) -> Any:
     return forms.inputs.to_native(forms.inputs.check({**wire, **texts}))
 
 
-def _places(roots: Mapping[str, str]) -> dict[str, Any]:
-    return {name: {"root": root} for name, root in roots.items()}
+def _places(forms: OperatorForms) -> dict[str, Any]:
+    return {name: {"root": "a"} for name in forms.roots}
 
 
 def _base(contract: Contract, name: str) -> Mapping[str, Any] | None:
@@ -184,8 +183,7 @@ def _refused_later(
     missing = sorted(contract.later_codes - {call.code for call in known})
     if not missing:
         return
-    places = _places(dict.fromkeys(forms.roots, "a"))
-    wires = [{**forms.inputs.from_native(native), **places} for native in accepted]
+    wires = [{**forms.inputs.from_native(native), **_places(forms)} for native in accepted]
     cases = freeze([_question(contract, str(k), _call(contract, wire)) for k, wire in enumerate(wires)], codebook).cases
     for code in missing:
         part, needs = f"refusal {code}", next(one.requirements for one in contract.refuses if one.code == code)

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, describe
 from conformance.backend.resolve import BackendNotFound
-from conformance.cli.console import CommandError, require_known, say, split_error
+from conformance.cli.console import CommandError, require_known, say
 from conformance.cli.progress import shown_progress
 from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
@@ -35,13 +34,11 @@ def _tell(problems: Iterable[Problem]) -> None:
 def _meter() -> Iterator[Meter]:
     """The meter of a freeze; the progress shows one stage per backend."""
     with shown_progress("vectors") as progress:
-        done: dict[str, int] = {}
 
-        def tick(backend: str, count: int, total: int) -> None:
-            if backend not in done:
+        def tick(backend: str, done: int, total: int) -> None:
+            if done == 1:
                 progress.stage(backend, total)
-            progress.step(count - done.get(backend, 0))
-            done[backend] = count
+            progress.step()
 
         yield tick
 
@@ -52,15 +49,14 @@ def _named_failures() -> Iterator[None]:
     try:
         yield
     except CorruptedCorpus as error:
-        place, said, hint = split_error(str(error))
-        raise CommandError(place, "T004", said, hint, BAD) from None
+        raise CommandError(error.place, "T004", error.message, error.hint, BAD) from None
     except BackendNotFound as error:
         raise CommandError(
             "a backend that derives vectors", "T001", str(error), "install it; see confirmed_by"
         ) from None
-    except (BadHello, LostBackend) as error:
-        reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-        raise CommandError("a backend that derives vectors", "T002", reason, "try `tally run --backend NAME`") from None
+    except BadHello as error:
+        hint = "try `tally run --backend NAME`"
+        raise CommandError("a backend that derives vectors", "T002", str(error), hint) from None
 
 
 _FULL = "golden"

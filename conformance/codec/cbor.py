@@ -74,10 +74,9 @@ class Simple:
     number: int
 
 
-def decode(data: bytes | bytearray, start: int = 0) -> tuple[Any, int]:
-    """The item at `start` and the offset after it; raises Incomplete or IllFormed."""
+def decode(data: bytes | bytearray) -> tuple[Any, int]:
+    """The first item and the offset after it; raises Incomplete or IllFormed."""
     reader = ItemReader()
-    reader.at = start
     return reader.read(data), reader.at
 
 

@@ -64,13 +64,12 @@ class Codebook:
         return None
 
 
-def codebook_of(library: Library, known: Codebook | None = None) -> Codebook:
-    """The codebook of a library; forms that `known` already has are taken from there."""
-    old, contracts = {} if known is None else known.forms, library.contracts
+def codebook_of(library: Library) -> Codebook:
+    """The codebook of a library; the forms of an operator are made at their first use."""
+    contracts = library.contracts
 
     def forms(name: str) -> OperatorForms:
-        contract = contracts[name]
-        return old[name] if name in old and old[name].contract is contract else _forms_of(contract, library.suite)
+        return _forms_of(contracts[name], library.suite)
 
     numbers = {code: error.number for code, error in library.errors.items()}
     by_name = LazyMapping(dict.fromkeys(contracts), forms, files_digest(contracts))

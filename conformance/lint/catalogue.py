@@ -44,14 +44,6 @@ _CODES: Final = frozenset({"L106", *(rule.code for rule in _OTHERS)})
 RULES: Final = tuple(sorted((*_OTHERS, checks.checks_resolve(_CODES)), key=lambda rule: rule.code))
 
 
-def rule_with(code: str) -> Rule:
-    """The rule with this code; raises KeyError."""
-    for rule in RULES:
-        if rule.code == code:
-            return rule
-    raise KeyError(code)
-
-
 def lint(subject: LintTarget, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Every finding of every rule, once, by file, line, column and code."""
     return tuple(sorted({finding for rule in rules for finding in rule.check(subject)}))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.contract.wording import counted
 from conformance.report.failure import cut
 from conformance.report.markdown import code, table
 from conformance.report.record import Record
-from conformance.report.stored import Manifest, RunTrace, column_differences, text_of
+from conformance.report.stored import Manifest, column_differences, text_of
 from conformance.report.untrusted import one_line
 from conformance.report.verdict import NOT_TRIED
 from conformance.vectors.jsontext import digest_of, document_text
@@ -89,12 +90,11 @@ def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
         requirement = manifests[0].deciding.get(name, "")
         what = f"{name} ({requirement})" if requirement else name
         found.append(_differing(what, [_unordered(one.get(name, _ABSENT)) for one in members], bool(requirement)))
-    traces = [one.trace for one in manifests if one.trace is not None]
-    rows = _rows(traces) if len(traces) == len(manifests) else []
+    rows = _rows([one.file for one in manifests]) if all(one.is_trace for one in manifests) else []
     return Comparison(tuple(str(one.file) for one in manifests), tuple(filter(None, [*found, *rows])))
 
 
-def _rows(traces: Sequence[RunTrace]) -> Iterator[RunDifference | None]:
+def _rows(traces: Sequence[Path]) -> Iterator[RunDifference | None]:
     """The differences between the rows of run traces; none of them decides."""
     counts, apart = column_differences(traces)
     yield _differing("number of rows", counts, False)

@@ -203,15 +203,11 @@ def excuse_of(record: Record, entry: Entry) -> str:
     return "expected to fail"
 
 
-def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") -> Sequence[Fact]:
+def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") -> Iterator[Fact]:
     """Everything that is known about one failure, in the order of a reader's questions.
 
     `stderr` is an observation of this run, never part of a record.
     """
-    return tuple(_facts(entry, prose, tried, stderr))
-
-
-def _facts(entry: Entry, prose: Prose, tried: Reproduction, stderr: str) -> Iterator[Fact]:
     if entry["why"]:
         yield Fact("why", entry["why"])
     if message := entry.get("message", ""):
@@ -326,7 +322,7 @@ def cut(text: str, limit: int = 280) -> str:
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record has them all)"
 
 
-def lines_of(facts: Sequence[Fact], width: int) -> Iterator[tuple[str, str]]:
+def lines_of(facts: Iterable[Fact], width: int) -> Iterator[tuple[str, str]]:
     """The facts as (label, text) lines of at most `width` columns; a continuation has an empty label."""
     for fact in facts:
         pieces = [one_line(fact.text)]
@@ -351,6 +347,6 @@ def wrapped(text: str, width: int, indent: str = "    ") -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def plain_lines(facts: Sequence[Fact]) -> str:
+def plain_lines(facts: Iterable[Fact]) -> str:
     """The facts as plain text."""
     return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in lines_of(facts, 80))

@@ -74,7 +74,7 @@ class SequenceDifference:
 def failure_view(alike: FailureGroup, anchor: str, record: Record, observations: Mapping[str, Any]) -> dict[str, Any]:
     """A group of similar failures, represented by the first, in the form of the template."""
     entry = alike.first
-    facts = facts_of(entry, record["prose"], reproduction_in(record))
+    facts = list(facts_of(entry, record["prose"], reproduction_in(record)))
     told = [fact for fact in facts if fact.label not in _DRAWN]
     if alike.others:
         told.append(others_of(alike))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from conformance.report.failure import cut
-from conformance.report.record import Entry, Record, digest_of_record, record_with_verdict
+from conformance.report.record import Record, digest_of_record, record_with_verdict
 from conformance.report.verdict import NOT_TRIED
 from conformance.report.writer import Observations
 from conformance.trial.check import Diagnosis
@@ -110,15 +110,11 @@ def _crash(names: Sequence[str], records: Sequence[Record]) -> Any:
 
 def _diagnosis(records: Sequence[Record]) -> Mapping[str, Any] | None:
     """The diagnosis that all parts with failures share; if they have different ones, no known mistake explains all."""
-    red = [record for record in records if any(_red(entry) for entry in record.entries)]
+    red = [record for record in records if any(one["verdict"] in ("fail", "error") for one in record.entries)]
     found: list[Mapping[str, Any] | None] = [record["diagnosis"] for record in red]
     if not found or None in found:
         return None
     return found[0] if all(one == found[0] for one in found) else asdict(Diagnosis(explained=False))
-
-
-def _red(entry: Entry) -> bool:
-    return entry["verdict"] in ("fail", "error")
 
 
 def merged_observations(record: Record, observed: Sequence[Observations]) -> Observations:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.contract.library import Library
+from conformance.contract.yaml.source import BadFile
 from conformance.report.verdict import NOT_TRIED, sentence_of, verdict_of
 from conformance.trial.check import Difference, FailedCall, Result, RunResult, Verdict
 from conformance.vectors.jsontext import strict_json
@@ -165,8 +166,11 @@ _FOOTER = re.compile(rb'  "whole": "([0-9a-f]{64})"\n\}\n\Z')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class BrokenRecord(Exception):
-    """A file is not a whole record; the message says where it is broken, what was expected, and the next step."""
+class BrokenRecord(BadFile):
+    """A file is not a whole record."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}; {self.hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,21 +227,20 @@ def read_record(data: bytes, name: str = "record.json") -> Record:
     """The record in `data`; raises BrokenRecord."""
     footer = _FOOTER.search(data)
     if footer is None:
+        message = 'the record ends without its footer, the line "whole": it was cut off, or it is no record'
         line = data.count(b"\n") + 1
-        raise BrokenRecord(
-            f'{name}:{line}: the record ends without its footer, the line "whole": it was cut off, or it is no '
-            "record; name a record.json, or run `tally run` again"
-        )
+        raise BrokenRecord(f"{name}:{line}", message, "name a record.json, or run `tally run` again")
     body = data[: footer.start()]
     if hashlib.sha256(body).hexdigest().encode() != footer[1]:
-        raise BrokenRecord(f"{name}:{_damage(data)}; run `tally run` again: a record must not be edited")
+        where, message = _damage(data)
+        raise BrokenRecord(f"{name}:{where}", message, "run `tally run` again: a record must not be edited")
     try:
         members = strict_json(data)
     except ValueError as error:
-        raise BrokenRecord(f"{name}:1: {error}, so `tally` did not write it; run `tally run` again") from None
+        raise BrokenRecord(f"{name}:1", f"{error}, so `tally` did not write it", "run `tally run` again") from None
     if members.get("format") != FORMAT:
         found = f"format {members.get('format')!r:.40}, this tally reads format {FORMAT}"
-        raise BrokenRecord(f"{name}: {found}; read it with the tally that wrote it")
+        raise BrokenRecord(name, found, "read it with the tally that wrote it")
     return Record({key: value for key, value in members.items() if key not in ("sections", "whole")})
 
 
@@ -251,8 +254,8 @@ def _sections(members: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"results/{operator}", _digest(entries)
 
 
-def _damage(data: bytes) -> str:
-    """The place where a record with a footer was changed: its line, and the fault."""
+def _damage(data: bytes) -> tuple[int | str, str]:
+    """Where a record with a footer was changed, a line or a line and a column, and the fault."""
     try:
         members = json.loads(data)
         sections = members.pop("sections")
@@ -260,15 +263,15 @@ def _damage(data: bytes) -> str:
         found = dict(_sections(members))
         altered = sorted(name for name in found.keys() | sections.keys() if found.get(name) != sections.get(name))
     except json.JSONDecodeError as error:
-        return f"{error.lineno}:{error.colno}: not JSON here ({error.msg})"
+        return f"{error.lineno}:{error.colno}", f"not JSON here ({error.msg})"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return "1: not the members of a record"
+        return 1, "not the members of a record"
     lines = data.split(b"\n")
     if altered:
         opening = f'  "{altered[0].split("/")[0]}": '.encode()
         number = next((k for k, line in enumerate(lines, 1) if line.startswith(opening)), 1)
-        return f"{number}: altered in {', '.join(altered)}"
-    return f"{len(lines) - 2}: the footer does not match, though every section does: the layout was altered"
+        return number, f"altered in {', '.join(altered)}"
+    return len(lines) - 2, "the footer does not match, though every section does: the layout was altered"
 
 
 def _digest(value: Any) -> str:
@@ -348,11 +351,15 @@ def record_with_verdict(members: Mapping[str, Any]) -> Record:
 
 def observations_of(measured: Mapping[str, Any], record: Record) -> dict[str, Any]:
     """The measurements of the run, with the digest of its record, the host and the time of writing."""
-    host = {
+    written = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**measured, "host": host(), "record": digest_of_record(record), "written": written}
+
+
+def host() -> dict[str, Any]:
+    """The platform of this process; for observations and certificates, never for a record."""
+    return {
         "machine": platform.machine(),
-        "processors": os.cpu_count(),
+        "processors": os.cpu_count() or 0,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}",
     }
-    written = datetime.now(UTC).isoformat(timespec="seconds")
-    return {**measured, "host": host, "record": digest_of_record(record), "written": written}

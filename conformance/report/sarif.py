@@ -22,14 +22,12 @@ class Rules:
 
     def __init__(self) -> None:
         self.known: dict[str, dict[str, Any]] = {}
-        self._indices: dict[str, int] = {}
 
     def index(self, id_: str, name: str, sentence: str) -> int:
         """The index of a rule, which is added if it is new."""
         if id_ not in self.known:
-            self._indices[id_] = len(self.known)
             self.known[id_] = rule_of(id_, name, printable(sentence))
-        return self._indices[id_]
+        return list(self.known).index(id_)
 
 
 def sarif(records: Sequence[Record], observed: Sequence[Observations]) -> str:

@@ -36,17 +36,6 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class RunTrace:
-    """The rows of a run in a file."""
-
-    file: Path
-
-    def rows(self) -> Iterator[Row]:
-        """The rows in order, then the end row if there is one. Raises BrokenRecord."""
-        return _parquet_rows(self.file) if _is_parquet(self.file) else _lines(self.file)
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnDifference:
     """A column in which runs differ: the number of rows, the first row (from 1), and the value of each run there."""
 
@@ -72,10 +61,17 @@ def read_header(file: Path) -> dict[str, Any]:
         with _opened(file) as parquet:
             text = (parquet.schema_arrow.metadata or {}).get(_KEY)
         if text is None:
-            raise BrokenRecord(f"{file}: it has no header of a run trace; docs/telemetry.md shows how one is written")
+            raise BrokenRecord(
+                str(file), "it has no header of a run trace", "docs/telemetry.md shows how one is written"
+            )
         return _object(file, 0, text)
     with file.open("rb") as source:
         return _object(file, 1, source.readline(_LONGEST))
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    """The rows in order, then the end row if there is one."""
+    return _parquet_rows(file) if _is_parquet(file) else _lines(file)
 
 
 def _lines(file: Path) -> Iterator[Row]:
@@ -111,32 +107,35 @@ def _opened(file: Path) -> Any:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError:
-        raise BrokenRecord(f"{file}: a Parquet file needs PyArrow; pip install 'tallystick[telemetry]'") from None
+        raise BrokenRecord(str(file), "a Parquet file needs PyArrow", "pip install 'tallystick[telemetry]'") from None
     try:
         return ParquetFile(file)
     except (ArrowException, OSError, ValueError) as error:
-        raise BrokenRecord(f"{file}: it is no Parquet file ({str(error)[:160]}); write the trace again") from None
+        raise BrokenRecord(str(file), f"it is no Parquet file ({str(error)[:160]})", "write the trace again") from None
 
 
 def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
     place = f"{file}:{line}" if line else str(file)
     if len(data) == _LONGEST:
-        raise BrokenRecord(f"{place}: a line is longer than {_LONGEST >> 20} MiB; write arrays by their digests")
+        raise BrokenRecord(place, f"a line is longer than {_LONGEST >> 20} MiB", "write arrays by their digests")
     try:
         value = strict_json(data)
     except ValueError as error:
-        raise BrokenRecord(f"{place}: it is not JSON ({error}); docs/telemetry.md shows a run trace") from None
+        raise BrokenRecord(place, f"it is not JSON ({error})", "docs/telemetry.md shows a run trace") from None
     if not isinstance(value, dict):
-        raise BrokenRecord(f"{place}: it is no JSON object; docs/telemetry.md shows a run trace")
+        raise BrokenRecord(place, "it is no JSON object", "docs/telemetry.md shows a run trace")
     return value
 
 
-def column_differences(traces: Sequence[RunTrace]) -> tuple[list[int], list[ColumnDifference]]:
-    """The number of rows of each run, and the columns in which they differ, by their first row. Raises BrokenRecord."""
+def column_differences(traces: Sequence[Path]) -> tuple[list[int], list[ColumnDifference]]:
+    """The number of rows of each run trace, and the columns in which they differ, by their first row.
+
+    Raises BrokenRecord.
+    """
     counts = [0] * len(traces)
     found: dict[str, ColumnDifference] = {}
     ends: list[Mapping[str, Any]] = [{}] * len(traces)
-    for number, rows in enumerate(zip_longest(*(one.rows() for one in traces)), 1):
+    for number, rows in enumerate(zip_longest(*map(_rows, traces)), 1):
         for k, row in enumerate(rows):
             if row is not None and _END in row:
                 ends[k] = row
@@ -185,15 +184,12 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The members of a run manifest, and the requirement that makes a member decide whether runs are comparable.
-
-    `trace` is the run trace whose header the manifest is, if any.
-    """
+    """The members of a run manifest, and the requirement that makes a member decide whether runs are comparable."""
 
     file: Path
     members: Mapping[str, Any]
     deciding: Mapping[str, str]
-    trace: RunTrace | None = None
+    is_trace: bool = False  # whether it is the header of a run trace
 
 
 def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
@@ -203,10 +199,10 @@ def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
     """
     begin = _content(file, PREVIEW)
     if is_trace(begin):
-        return _manifest(file, read_header(file), schemas / MANIFEST_SCHEMA, RunTrace(file))
+        return _manifest(file, read_header(file), schemas / MANIFEST_SCHEMA, True)
     data = _content(file, LARGEST + 1)
     if len(data) > LARGEST:
-        raise BrokenRecord(f"{file}: it is larger than {LARGEST >> 20} MiB; select fewer checks for each record")
+        raise BrokenRecord(str(file), f"it is larger than {LARGEST >> 20} MiB", "select fewer checks for each record")
     if b'"whole"' not in data and b'"run_manifest"' in data:
         return _manifest(file, _json(file, data), schemas / MANIFEST_SCHEMA)
     record = read_record(data, str(file))
@@ -218,26 +214,26 @@ def load(file: Path, schemas: Path) -> StoredRecord | Manifest:
 def _content(file: Path, most: int) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe could wait for ever
-            raise BrokenRecord(f"{file}: it is no regular file; name a record.json")
+            raise BrokenRecord(str(file), "it is no regular file", "name a record.json")
         with file.open("rb") as source:
             return source.read(most)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BrokenRecord(f"{file}: it cannot be read ({reason}); name a record.json") from None
+        raise BrokenRecord(str(file), f"it cannot be read ({reason})", "name a record.json") from None
 
 
 def _json(file: Path, data: bytes) -> Any:
     try:
         return strict_json(data)
     except ValueError as error:
-        raise BrokenRecord(f"{file}: it is not JSON ({error}); docs/reports.md shows a run manifest") from None
+        raise BrokenRecord(str(file), f"it is not JSON ({error})", "docs/reports.md shows a run manifest") from None
 
 
-def _manifest(file: Path, members: Any, schema: Path, trace: RunTrace | None = None) -> Manifest:
+def _manifest(file: Path, members: Any, schema: Path, is_trace: bool = False) -> Manifest:
     _require_fit(members, schema, file)
     properties = _schema(schema)["properties"]
     deciding = {name: body["decides"] for name, body in properties.items() if "decides" in body}
-    return Manifest(file, members, deciding, trace)
+    return Manifest(file, members, deciding, is_trace)
 
 
 def _require_fit(members: Any, schema: Path, file: Path, left_out: tuple[str, ...] = ()) -> None:
@@ -249,9 +245,9 @@ def _require_fit(members: Any, schema: Path, file: Path, left_out: tuple[str, ..
         fastjsonschema.compile(document)(members)
     except fastjsonschema.JsonSchemaValueException as error:
         said = error.message.removeprefix("data").removeprefix(".")
-        raise BrokenRecord(f"{file}: {said:.200}; expected what spec/schema/{schema.name} says") from None
+        raise BrokenRecord(str(file), f"{said:.200}", f"expected what spec/schema/{schema.name} says") from None
     except RecursionError:
-        raise BrokenRecord(f"{file}: it nests too deep; a value has at most 300 levels") from None
+        raise BrokenRecord(str(file), "it nests too deep", "a value has at most 300 levels") from None
 
 
 def _schema(file: Path) -> dict[str, Any]:
@@ -263,18 +259,18 @@ def _require_consistent(record: Record, data: bytes, file: Path) -> None:
     """Raise BrokenRecord if the verdict does not follow from the results, or tally would write other bytes."""
     ids = [entry["id"] for entry in record.entries]
     if twice := [id_ for id_, times in Counter(ids).items() if times > 1]:
-        raise BrokenRecord(f"{file}: the check {twice[0]!r:.200} comes twice; run `tally run` again")
+        raise BrokenRecord(str(file), f"the check {twice[0]!r:.200} comes twice", "run `tally run` again")
     again = record_with_verdict(record.members)
     for name in ("verdict", "verdicts"):
         if again[name] != record[name]:
             said = f"its {name} is {record[name]!r:.200}, but its results give {again[name]!r}"
-            raise BrokenRecord(f"{file}: {said}; run `tally run` again")
+            raise BrokenRecord(str(file), said, "run `tally run` again")
     try:
         canonical = encode_record(record)
     except RecursionError:
-        raise BrokenRecord(f"{file}: it nests too deep; a value has at most 300 levels") from None
+        raise BrokenRecord(str(file), "it nests too deep", "a value has at most 300 levels") from None
     if canonical != data:
-        raise BrokenRecord(f"{file}: it is not in the form in which `tally` writes a record; run `tally run` again")
+        raise BrokenRecord(str(file), "it is not in the form in which `tally` writes a record", "run `tally run` again")
 
 
 def _observations(file: Path, record: Record) -> Observations:
@@ -284,11 +280,11 @@ def _observations(file: Path, record: Record) -> Observations:
     try:
         found = strict_json(_content(file, LARGEST))
     except ValueError as error:
-        raise BrokenRecord(f"{file}: it is not JSON ({error}); remove it, or run `tally run` again") from None
+        raise BrokenRecord(str(file), f"it is not JSON ({error})", "remove it, or run `tally run` again") from None
     if not isinstance(found, dict) or found.get("record") != digest_of_record(record):
         return {}
     if any(name not in sound(found) for name in _FORMS.keys() & found.keys()):
-        raise BrokenRecord(f"{file}: a time or a text is of the wrong type; remove it, or run `tally run` again")
+        raise BrokenRecord(str(file), "a time or a text is of the wrong type", "remove it, or run `tally run` again")
     return found
 
 

@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.contract.yaml.source import BadFile
+
 _COMMAND: Final = re.compile(r"(?m)(^[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)")
 
 
@@ -31,12 +33,8 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-class Unreadable(Exception):
-    """A file cannot be used: the place, the fault in one sentence, and the next step."""
-
-    def __init__(self, place: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.place, self.message, self.hint = place, message, hint
+class Unreadable(BadFile):
+    """A file of somebody else cannot be used."""
 
 
 def read_bounded(file: Path, most: int) -> bytes:

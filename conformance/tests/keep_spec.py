@@ -8,7 +8,7 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.model import Contract
 from conformance.tests.processes import script_backend
-from conformance.tests.small_spec import TYPES, write_spec
+from conformance.tests.small_spec import TYPES, derived_by, write_spec
 from conformance.vectors.case import Question
 from conformance.vectors.frozen.freeze import Frozen, freeze
 from conformance.vectors.questions.expand import expand
@@ -284,7 +284,7 @@ def frozen(root: Path, vectors: str = TRACE, confirmer: str = "", reference: str
     """The frozen cases of one operator."""
     codebook = codebook_of(load(root, vectors, *confirmer.split()))
     asked = expand(codebook[operator].contract, codebook)
-    return freeze(asked, codebook, reference=backend(root, *reference.split()))
+    return freeze(asked, derived_by(backend(root, *reference.split()), codebook))
 
 
 def group(*steps: str) -> str:

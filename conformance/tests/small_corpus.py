@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from conformance.lint.catalogue import lint, rule_with
-from conformance.lint.rule import Finding, LintTarget, subject_of
+from conformance.lint.catalogue import RULES, lint
+from conformance.lint.rule import Finding, LintTarget, Rule, subject_of
 from conformance.tests.small_spec import CONTRACT, load
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, ExpectedResult
 
@@ -39,6 +39,11 @@ GOOD = (halved(0), halved(1), halved(2), halved(6))
 def subject(root: Path, contract: str = CONTRACT, cases: Iterable[Case] = GOOD) -> LintTarget:
     """The small specification with these cases."""
     return subject_of(load(root, contract), cases)
+
+
+def rule_with(code: str) -> Rule:
+    """The rule with this code."""
+    return {rule.code: rule for rule in RULES}[code]
 
 
 def found(code: str, judged: LintTarget) -> list[str]:

@@ -8,15 +8,18 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
+from typing import TypeVar
 
 import pytest
 
+from conformance.codec.codebook import Codebook
 from conformance.contract.library import Library, load_library
 from conformance.contract.suite import Suite
 from conformance.contract.suite_file import read_suite
 from conformance.contract.yaml.source import MalformedContract, Problem
 
 SHIPPED = read_suite(Path(__file__).resolve().parents[2])
+T = TypeVar("T", Library, Codebook)
 
 
 @cache
@@ -108,6 +111,11 @@ def write_spec(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str
 def load(root: Path, contract: str | bytes = CONTRACT, others: Mapping[str, str] | None = None) -> Library:
     """Write and load the small specification."""
     return load_library(write_spec(root, contract, others))
+
+
+def derived_by(reference: str, some: T) -> T:
+    """A library or a codebook whose suite has this reference."""
+    return replace(some, suite=replace(some.suite, reference=reference))
 
 
 def problems(root: Path, contract: str | bytes, others: Mapping[str, str] | None = None) -> tuple[Problem, ...]:

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from conformance.contract.yaml.source import BadFile
+
 MATRIX_FILE: Final = "kill-matrix.json"
 FLOOR_FILE: Final = "floor.json"
 DISTORTIONS_FILE: Final = "distortions.json"
 T = TypeVar("T")
 
 
-class UnreadableReport(Exception):
+class UnreadableReport(BadFile):
     """A committed report is missing or not of its format; says which file and the next step."""
 
 
@@ -26,4 +28,4 @@ def read_report(file: Path, format_: int, meaning: Callable[[Any], T], command: 
         return meaning(record)
     except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         said = f"it is damaged, or no report of format {format_} ({error!r:.200})"
-        raise UnreadableReport(f"{file}: {said}\n    hint: run `{command}`") from None
+        raise UnreadableReport(str(file), said, f"run `{command}`") from None

@@ -43,6 +43,11 @@ class RunOptions:
     crash: bool = False
     challenge: bool = False  # also ask calls that only `seed` decides: for a certification, whose nonce is the seed
 
+    @property
+    def bytecode(self) -> bool:
+        """Whether Python may write compiled modules: not in a certification, because an artifact must not change."""
+        return not self.challenge
+
     def within(self, suite: Suite) -> RunOptions:
         """The options with the suite's reference where no backend or no reference is named."""
         own = suite.reference

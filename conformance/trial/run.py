@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -15,14 +15,13 @@ from conformance import __version__
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello, Hello, WrongHello
-from conformance.backend.outcome import LostBackend, describe
-from conformance.backend.resolve import BackendCommand, resolve
+from conformance.backend.outcome import describe
+from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox, bwrap_version
 from conformance.backend.scheduler import OF_AN_OPERATOR
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
-from conformance.contract.suite import Suite
 from conformance.trial.check import BackendIdentity, Counts, Diagnosis, Kind, Result, RunResult, Verdict
 from conformance.trial.client import Client
 from conformance.trial.forked import in_child_process, share_out
@@ -132,7 +131,9 @@ class _Run:
         results = tuple(sorted(self.results, key=lambda result: result.check.id))
         options, ran = self.options, sum(result.verdict is not Verdict.NOT_APPLICABLE for result in results)
         stopped = self.limit.found if self.limit.is_reached else 0
-        unmatched, passing = expectations(options, results, self.plan)
+        passed = [one.check.id for one in results if one.verdict is Verdict.PASS]
+        passing = [id_ for entry in options.expected_failures for id_ in passed if fnmatchcase(id_, entry.check)]
+        unmatched = unmatched_expectations(options, (one.check.id for one in results), self.plan)
         run = RunResult(
             backend=BackendIdentity(
                 options.backend,
@@ -163,8 +164,8 @@ class _Run:
             obstacles=tuple(sorted(set(self.obstacles))),
             fuzz=fuzz,
             expected_failures=options.expected_failures,
-            unexpected_passes=passing,
-            unmatched_expectations=unmatched,
+            unexpected_passes=tuple(sorted(passing)),
+            unmatched_expectations=tuple(sorted(unmatched)),
             diagnosis=None,
             contracts=contract_digests(self.library),
             vectors=self.corpus.index.root,
@@ -231,21 +232,15 @@ class _Run:
         return checks
 
     def driver(self) -> Driver:
-        options = self.options
-        command = started_as(options, self.library.suite)
-        dialect, start = DIALECTS[options.wire], options.start_timeout
-        stand_in = stand_in_for(self.codebook.suite, options.wire, options.stand_in_timeout, options.reference)
-        return Driver(command, dialect, self.codebook, options.timeout, start, True, stand_in, self.declared)
+        return driver_of_run(self.options, self.codebook, self.declared)
 
     def hello(self) -> Hello:
         driver = self.driver()
         try:
             process, hello = driver.start()
-        except (BadHello, LostBackend) as error:
-            reason = describe(error.reason) if isinstance(error, LostBackend) else str(error)
-            begun = not isinstance(error, BadHello) or error.begun
+        except BadHello as error:
             tail, understood = driver.stderr_tail.decode("utf-8", "replace"), isinstance(error, WrongHello)
-            raise UnfitBackend(reason, tail, begun, understood) from None
+            raise UnfitBackend(str(error), tail, error.begun, understood) from None
         process.kill()
         return hello
 
@@ -345,6 +340,7 @@ class _Run:
             timeout=options.timeout,
             reference=options.reference,
             declared=hello.operators,
+            bytecode=options.bytecode,
         )
         levels: dict[str, Mapping[str, Any]] = {}
         for plan in self.plan.workloads:
@@ -363,12 +359,14 @@ class _Run:
         return levels
 
 
-def started_as(options: RunOptions, suite: Suite) -> BackendCommand:
-    """How the backend under test is started; raises BackendNotFound, NoSandbox."""
-    command = resolve(options.backend, suite, options.wire, options.same_process)
-    if options.sandbox == "none":
-        return command
-    return Sandbox(suite, run_folder(), options.readable, options.secret).command(command)
+def driver_of_run(options: RunOptions, codebook: Codebook, declared: frozenset[str] | None = None) -> Driver:
+    """A driver of the backend under test with its stand-in; raises BackendNotFound, NoSandbox."""
+    suite, seconds, start = codebook.suite, options.stand_in_timeout, options.start_timeout
+    command = resolve(options.backend, suite, options.wire, options.same_process, options.bytecode)
+    if options.sandbox != "none":
+        command = Sandbox(suite, run_folder(), options.readable, options.secret).command(command)
+    stand_in = stand_in_for(suite, options.wire, seconds, options.reference, options.bytecode)
+    return Driver(command, DIALECTS[options.wire], codebook, options.timeout, start, True, stand_in, declared)
 
 
 def reference(options: RunOptions, codebook: Codebook) -> Client:
@@ -377,22 +375,19 @@ def reference(options: RunOptions, codebook: Codebook) -> Client:
     Known answers of earlier runs count only if the backend is trusted not to forge them, and if it is asked the usual
     questions: with a seed of its own, every run draws others.
     """
-    command, dialect = resolve(options.reference, codebook.suite), DIALECTS["json"]
+    command, dialect = resolve(options.reference, codebook.suite, bytecode=options.bytecode), DIALECTS["json"]
     is_usual = options.sandbox == "none" and not options.seed
     answers = answers_of(options.reference, codebook) if is_usual else AnswerStore()
     return Client(Driver(command, dialect, codebook, options.timeout, options.start_timeout), answers)
 
 
-def expectations(options: RunOptions, results: Sequence[Result], plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The expected failures that match no check of any profile, and the listed checks that pass."""
-    unmatched, passing = [], []
-    known: list[str] = []
-    for entry in options.expected_failures:
-        matched = [result for result in results if fnmatchcase(result.check.id, entry.check)]
-        passing += [result.check.id for result in matched if result.verdict is Verdict.PASS]
-        if not matched:
-            # It may be there, but not selected or of a larger profile.
-            known = known or list(plan.of_largest_profile().ids)
-            if not any(fnmatchcase(id_, entry.check) for id_ in known):
-                unmatched.append(entry.check)
-    return tuple(sorted(unmatched)), tuple(sorted(passing))
+def unmatched_expectations(options: RunOptions, made: Iterable[str], plan: Plan) -> list[str]:
+    """The expected failures that match no check of any profile; `made` are the ids of the checks that were made."""
+
+    def missing(patterns: Iterable[str], ids: Iterable[str]) -> list[str]:
+        known = list(ids)
+        return [pattern for pattern in patterns if not any(fnmatchcase(id_, pattern) for id_ in known)]
+
+    found = missing((entry.check for entry in options.expected_failures), made)
+    # They may be there, but not selected or of a larger profile.
+    return missing(found, plan.of_largest_profile().ids) if found else []

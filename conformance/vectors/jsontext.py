@@ -50,6 +50,23 @@ def write_whole(file: Path, content: str | bytes) -> None:
         raise
 
 
+def write_all(files: Mapping[Path, str | bytes]) -> None:
+    """Write whole files; after an error each is as before. Raises OSError, which names the file."""
+    written: dict[Path, bytes | None] = {}
+    for file, content in files.items():
+        before = file.read_bytes() if file.exists() else None
+        try:
+            write_whole(file, content)
+        except BaseException as error:
+            for one, old in written.items():
+                with suppress(OSError):
+                    one.unlink() if old is None else write_whole(one, old)
+            if isinstance(error, OSError):
+                error.filename = str(file)
+            raise
+        written[file] = before
+
+
 def write_new(files: Mapping[Path, bytes]) -> None:
     """Write all files, or none if one exists already or cannot be written. Raises OSError."""
     made: list[Path] = []

@@ -37,6 +37,17 @@ class Problem:
         return f"{text}\n    hint: {self.hint}" if self.hint else text
 
 
+class BadFile(Exception):
+    """A file cannot be used: its place, the fault in one sentence, and the next step."""
+
+    def __init__(self, place: str, message: str, hint: str = "") -> None:
+        super().__init__(place, message, hint)
+        self.place, self.message, self.hint = place, message, hint
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" + (f"\n    hint: {self.hint}" if self.hint else "")
+
+
 class MalformedContract(Exception):
     """A specification file is not valid; has every problem found."""
 

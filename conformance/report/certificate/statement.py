@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ from conformance.report.certificate.artifact import (
     started_from,
     sums_of,
 )
-from conformance.report.record import Record
+from conformance.report.record import Record, host
 from conformance.report.untrusted import Unreadable, plain_json
 from conformance.report.verdict import CONFORMANT, some_of
 from conformance.trial.challenge import newly_asked_share
@@ -280,11 +278,11 @@ def statement_of(
         "started": (started or StartedArtifact()).annotations,
     }
     observed = json.loads(files[OBSERVATIONS]) if OBSERVATIONS in files else None
-    machine = environment() if observed is not None else {"tally": __version__, "reproducible": True}
+    machine = host() if observed is not None else {"reproducible": True}
     said = {} if observed is None else {"said": str(observed.get("sandbox", ""))}
     configuration: dict[str, str | Mapping[str, Any]] = {
         SCOPE: scope,
-        ENVIRONMENT: {**machine, "issued": now.isoformat(timespec="seconds")},
+        ENVIRONMENT: {**machine, "tally": __version__, "issued": now.isoformat(timespec="seconds")},
         CONTRACTS: dict(record["contracts"]),
         NONCE: {"hex": record["seed"], **({"chosen": NONCES[-1]} if fresh else {})},
         SANDBOX: {"kind": record["backend"]["sandbox"], **said},
@@ -314,17 +312,6 @@ def crash_level(crash: Mapping[str, Mapping[str, Any]] | str) -> str:
         return CRASH_LEVELS[-1]
     reached = [str(one["reached"] or CRASH_LEVELS[1]) for one in crash.values()]
     return min(reached, key=CRASH_LEVELS.index)
-
-
-def environment() -> dict[str, Any]:
-    """The platform on which a certificate is made."""
-    return {
-        "tally": __version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.release()}",
-        "machine": platform.machine(),
-        "processors": os.cpu_count() or 0,
-    }
 
 
 def harness_digest() -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import known_failures, outputs
+from conformance.cli import known_failures
 from conformance.cli.known_failures import failed_last, remember
 from conformance.cli.main import status_of
 from conformance.cli.run import command
@@ -261,7 +261,7 @@ def test_files_of_a_run_are_written_all_or_none(
             raise OSError(errno.ENOSPC, "No space left on device")
         file.write_bytes(content)
 
-    monkeypatch.setattr(outputs, "write_whole", full)
+    monkeypatch.setattr("conformance.vectors.jsontext.write_whole", full)
     assert run("--output", str(tmp_path), "--format", "junit") == 2
     said = f"--output {str(tmp_path)!r}: T011 cannot be written: {tmp_path / 'observations.json'}: No space left"
     assert said in (err := capsys.readouterr().err)

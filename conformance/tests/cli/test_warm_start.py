@@ -17,10 +17,11 @@ from conformance.cli.main import status_of
 from conformance.contract.library import Library
 from conformance.contract.suite import Suite
 from conformance.contract.yaml.source import MalformedContract
-from conformance.lint.catalogue import lint, rule_with
+from conformance.lint.catalogue import lint
 from conformance.tests import small_house
 from conformance.tests.cli.test_cli_house import edit
 from conformance.tests.counter_spec import write as write_counter
+from conformance.tests.small_corpus import rule_with
 from conformance.tests.small_spec import CONTRACT, NAME, suite_at, write_spec
 from conformance.vectors.case import Case
 from conformance.vectors.frozen import corpus as corpus_module

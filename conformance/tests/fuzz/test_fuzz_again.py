@@ -9,7 +9,7 @@ from checks.generators.database_file import listed_files
 from checks.generators.database_tables import NAMES
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load
-from conformance.tests.small_spec import new_folder
+from conformance.tests.small_spec import derived_by, new_folder
 from conformance.trial.fuzz.file_edits import Edit, file_is_exposed, file_step
 from conformance.trial.fuzz.file_example import edits_file_in_use
 from conformance.trial.fuzz.listings.programs import emptied_programs, nothing_asked
@@ -52,7 +52,7 @@ def test_every_operation_follows_every_other_and_each_is_looked_at() -> None:
 
 def test_a_state_that_refuses_is_asked_with_degenerate_inputs() -> None:
     library = load(new_folder())
-    made, _ = build(library, reference=backend(library.suite.root))
+    made, _ = build(derived_by(backend(library.suite.root), library))
     frozen = pool_of(library.contracts[NAME], made.corpus.cases[NAME], codebook_of(library))
     programs = [told(program) for program in nothing_asked(frozen)]
     after_close = [one for one in programs if "Close" in one]

@@ -21,7 +21,7 @@ from conformance.report.record import Prose, entry_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.fuzz.tasks import task_of
 from conformance.tests.shipped import shipped_library
-from conformance.tests.small_spec import SHIPPED, new_folder
+from conformance.tests.small_spec import SHIPPED, derived_by, new_folder
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
@@ -48,7 +48,7 @@ def library() -> Library:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    made, _ = build(library(), reference=backend(library().suite.root))
+    made, _ = build(derived_by(backend(library().suite.root), library()))
     return made.corpus.cases[NAME]
 
 

@@ -93,7 +93,7 @@ def with_library(subject: LintTarget, library: Library, only: Iterable[str] | No
 
     If no type changed, it keeps the codebook, and with it every call that was read and evaluated already.
     """
-    codebook = subject.codebook if _same_types(subject.library, library) else codebook_of(library, subject.codebook)
+    codebook = subject.codebook if _same_types(subject.library, library) else codebook_of(library)
     changed = replace(subject, library=library, codebook=codebook)
     return changed if only is None else replace(changed, only=frozenset(only))
 

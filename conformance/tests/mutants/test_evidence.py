@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from conformance.codec.codebook import codebook_of
-from conformance.lint.catalogue import lint, rule_with
+from conformance.lint.catalogue import lint
 from conformance.lint.checks import check_text, claimable
 from conformance.lint.rule import LintTarget
 from conformance.tests.mutant_results import DECODE, cases_of, codebook
 from conformance.tests.shipped import shipped_library, shipped_subject
+from conformance.tests.small_corpus import rule_with
 from conformance.trial.cases import check_of
 from conformance.trial.check import Difference, FailedCall, Result, Verdict
 from conformance.trial.committed_reports import MATRIX_FILE

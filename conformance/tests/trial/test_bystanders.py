@@ -20,7 +20,7 @@ from conformance.codec.framing import DIALECTS
 from conformance.contract.library import Library
 from conformance.contract.model import Bystanders, Contract
 from conformance.tests.keep_spec import KEEP, backend, group, load
-from conformance.tests.small_spec import SHIPPED, new_folder
+from conformance.tests.small_spec import SHIPPED, derived_by, new_folder
 from conformance.trial import bystanders, path_content
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
 from conformance.trial.bystanders import near_misses
@@ -44,7 +44,7 @@ def library() -> Library:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    built, _ = build(library(), reference=backend(library().suite.root))
+    built, _ = build(derived_by(backend(library().suite.root), library()))
     assert built.problems == ()
     return tuple(built.corpus.cases[KEEP])
 

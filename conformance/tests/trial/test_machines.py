@@ -14,13 +14,14 @@ import pytest
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.yaml.source import MalformedContract
-from conformance.lint.catalogue import lint, rule_with
+from conformance.lint.catalogue import lint
 from conformance.lint.rule import LintTarget, subject_of
 from conformance.tests.contract_parts import parts
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
 from conformance.tests.lint_faults import faults, outcomes
 from conformance.tests.lint_faults.edits import drop, with_contract
-from conformance.tests.small_spec import SHIPPED, new_folder
+from conformance.tests.small_corpus import rule_with
+from conformance.tests.small_spec import SHIPPED, derived_by, new_folder
 from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
@@ -39,7 +40,7 @@ def library() -> Library:
 
 @cache
 def built() -> BuiltCorpus:
-    made, _ = build(library(), reference=backend(library().suite.root))
+    made, _ = build(derived_by(backend(library().suite.root), library()))
     return made
 
 
@@ -201,7 +202,7 @@ def test_what_the_contract_fixes_needs_no_second_backend() -> None:
 
 def test_an_answer_that_no_equation_fixes_needs_one(tmp_path: Path) -> None:
     text = spoilt('"result.count == state.count"', '"result.count <= state.count"')
-    made, _ = build(load(tmp_path, text), reference=backend(tmp_path))
+    made, _ = build(derived_by(backend(tmp_path), load(tmp_path, text)))
     assert {problem.code for problem in made.problems} == {"V003"}
 
 
@@ -209,7 +210,7 @@ def test_a_machine_is_frozen_once_under_its_own_name() -> None:
     root = library().suite.root
     assert built().texts.keys() >= {"vectors/count/Counter.json", "vectors/index.json"}
     assert not list((root / "vectors").rglob("Counter.*.json"))
-    assert check(library(), regenerate(library(), reference=backend(root))).problems == ()
+    assert check(library(), regenerate(derived_by(backend(root), library()))).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -217,20 +218,20 @@ def test_a_machine_is_frozen_once_under_its_own_name() -> None:
 )
 def test_a_reference_that_contradicts_the_machine_is_not_frozen(sin: str, codes: set[str], tmp_path: Path) -> None:
     codebook = codebook_of(library())
-    found = freeze(expand(codebook[NAME].contract, codebook), codebook, reference=backend(tmp_path, sin))
+    found = freeze(expand(codebook[NAME].contract, codebook), derived_by(backend(tmp_path, sin), codebook))
     assert {problem.code for problem in found.problems} - {"V003"} == codes
 
 
 def test_an_invariant_is_judged_after_every_step_that_is_frozen(tmp_path: Path) -> None:
     text = spoilt("state.count <= state.limit", "state.count < state.limit")
-    made, _ = build(load(tmp_path, text), reference=backend(tmp_path))
+    made, _ = build(derived_by(backend(tmp_path), load(tmp_path, text)))
     assert any("breaks the invariant within-limit" in problem.message for problem in made.problems)
 
 
 def test_what_nobody_knows_is_not_judged(tmp_path: Path) -> None:
     text = spoilt("becomes: {count: state.count - 1u}", "becomes: {count: unknown}")
     text = text.replace('== next.count", requirement: K04', '<= state.limit", requirement: K04')
-    made, _ = build(load(tmp_path, text), reference=backend(tmp_path, "forgets"))
+    made, _ = build(derived_by(backend(tmp_path, "forgets"), load(tmp_path, text)))
     assert {problem.code for problem in made.problems} == {"V003"}
 
 

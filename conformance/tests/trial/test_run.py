@@ -6,17 +6,19 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from conformance.backend import driver as drive
+from conformance.codec.codebook import codebook_of
 from conformance.tests.halving import BOTH, CASES, TWIN, backend, corpus, library, result_of, tried, twin_of, verdicts
 from conformance.tests.shipped import shipped_library
 from conformance.tests.small_corpus import OPERATOR, case, halved, step
 from conformance.trial import runner
 from conformance.trial.check import Counts, Kind, KnownFailure, RunResult, Verdict
 from conformance.trial.options import NoProgress, RunOptions, Selection
-from conformance.trial.run import UnfitBackend, run_trial
+from conformance.trial.run import UnfitBackend, driver_of_run, reference, run_trial
 from conformance.vectors.case import Accumulation, Case, RestartStep
 from conformance.vectors.frozen.corpus import load_corpus
 
@@ -26,6 +28,17 @@ ISSUE = "https://example.org/1"
 
 def few(*patterns: str, **options: Any) -> RunOptions:
     return RunOptions(**{"timeout": 10.0, "select": patterns, "profile": "quick", **options})
+
+
+@pytest.mark.parametrize("challenge", [True, False])
+def test_python_writes_no_compiled_modules_in_a_certification_alone(challenge: bool) -> None:
+    options = RunOptions(backend("right"), reference=backend("right"), challenge=challenge)
+    driver = driver_of_run(options, codebook_of(library()))
+    with patch("conformance.trial.run.Driver") as made:
+        reference(options, codebook_of(library()))
+    assert driver.stand_in is not None
+    commands = driver.command, driver.stand_in.command, made.call_args.args[0]
+    assert [one.environment.get("PYTHONDONTWRITEBYTECODE") == "1" for one in commands] == [challenge] * 3
 
 
 # -- what is counted

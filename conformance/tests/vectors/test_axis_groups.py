@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from conformance.lint.guards import axes_walked
 from conformance.lint.rule import subject_of
 from conformance.tests.fakes.carrier import WEAKNESSES
 from conformance.tests.processes import fake_command
-from conformance.tests.small_spec import load, problems
+from conformance.tests.small_spec import derived_by, load, problems
 from conformance.trial.client import attempt
 from conformance.trial.mutants.distortions import wire_score
 from conformance.vectors.case import CallStep, Case
@@ -84,7 +83,7 @@ AXES = AXES.replace("    axis: size\n", "    axis: size\n    except: [sizes, not
 
 def frozen(library: Library) -> tuple[Case, ...]:
     codebook = codebook_of(library)
-    found = freeze(expand(codebook[OPERATOR].contract, codebook), codebook, reference=FAITHFUL)
+    found = freeze(expand(codebook[OPERATOR].contract, codebook), derived_by(FAITHFUL, codebook))
     assert {one.code for one in found.problems} <= {"V003"}, found.problems  # nothing confirms a value here
     return tuple(found.cases.values())
 
@@ -124,7 +123,7 @@ def test_a_faithful_carrier_passes(library: Library, cases: Mapping[str, tuple[C
 def test_the_score_tells_what_is_missing_without_the_axes(
     library: Library, cases: Mapping[str, tuple[Case, ...]]
 ) -> None:
-    library = replace(library, suite=replace(library.suite, reference=FAITHFUL))
+    library = derived_by(FAITHFUL, library)
     without = wire_score(library, cases["plain"])
     assert ("inputs", "count", "binary64") in {(one.side, one.leaf, one.name) for one in without.open}
     quick = [one for one in cases["axes"] if one.profile == "quick"]  # the large ones take seconds each

@@ -19,7 +19,7 @@ from conformance.contract.library import Library, load_library
 from conformance.lint.guards import reads_files
 from conformance.report.record import encode_record, record_of
 from conformance.tests.keep_spec import ADD, KEEP, TRACE, backend, frozen, group, load
-from conformance.tests.small_spec import SHIPPED
+from conformance.tests.small_spec import SHIPPED, derived_by
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import attempt
 from conformance.trial.options import RunOptions
@@ -63,7 +63,7 @@ class House:
 def house(root: Path, vectors: str = TRACE) -> House:
     library = load(root, vectors)
     library.suite.vectors.mkdir()
-    built, _ = build(library, reference=backend(root))
+    built, _ = build(derived_by(backend(root), library))
     assert built.problems == ()
     return House(root, library, load_corpus(library.suite))
 
@@ -180,7 +180,7 @@ def test_a_refusal_that_no_guard_foresees_must_be_declared(tmp_path: Path) -> No
     lines = [line for line in file.read_text().splitlines() if "refuses:" not in line and "id: taken" not in line]
     file.write_text("\n".join(lines) + "\n")
     codebook = codebook_of(load_library(library.suite))
-    found = freeze(expand(codebook[KEEP].contract, codebook), codebook, reference=backend(tmp_path / "2"))
+    found = freeze(expand(codebook[KEEP].contract, codebook), derived_by(backend(tmp_path / "2"), codebook))
     assert {problem.code for problem in found.problems} == {"V005"}
 
 
@@ -216,7 +216,7 @@ def test_a_path_of_a_root_in_an_answer_is_frozen_without_it(tmp_path: Path) -> N
 
 
 def test_the_corpus_is_regenerated_byte_for_byte(small: House) -> None:
-    assert check(small.library, regenerate(small.library, reference=backend(small.root))).problems == ()
+    assert check(small.library, regenerate(derived_by(backend(small.root), small.library))).problems == ()
 
 
 def test_an_honest_backend_passes_and_leaves_nothing_behind(small: House, rooms: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.backend.resolve import BackendNotFound
 from conformance.codec.codebook import codebook_of
+from conformance.tests.small_spec import derived_by
 from conformance.tests.vectors_walk import HEAD, OPERATOR, SMALL, backend, load
 from conformance.vectors.case import CallStep, ExpectedFailure, ExpectedResult
 from conformance.vectors.frozen.freeze import Frozen, freeze
@@ -20,7 +21,7 @@ ACCUMULATE = "    accumulate: {output: visited, generator: chain, count: 100, fe
 def frozen(root: Path, vectors: str, confirmer: str = "", reference: str = "", head: str = HEAD) -> Frozen:
     codebook = codebook_of(load(root, vectors, *confirmer.split(), head=head))
     contract = codebook[OPERATOR].contract
-    return freeze(expand(contract, codebook), codebook, reference=backend(root, *reference.split()))
+    return freeze(expand(contract, codebook), derived_by(backend(root, *reference.split()), codebook))
 
 
 def test_what_two_derivations_agree_on_is_frozen(tmp_path: Path) -> None:
@@ -39,8 +40,8 @@ def test_what_two_derivations_agree_on_is_frozen(tmp_path: Path) -> None:
 def test_all_kinds_of_cases_are_frozen_alike_by_one_job_or_two(tmp_path: Path) -> None:
     codebook = codebook_of(load(tmp_path, SMALL, "honest"))
     questions = expand(codebook[OPERATOR].contract, codebook)
-    one = freeze(questions, codebook, 1, reference=backend(tmp_path))
-    two = freeze(questions, codebook, 2, reference=backend(tmp_path))
+    one = freeze(questions, derived_by(backend(tmp_path), codebook), 1)
+    two = freeze(questions, derived_by(backend(tmp_path), codebook), 2)
     assert one.problems == ()
     assert one == two
     assert [case.kind for case in one.cases.values()] == ["explicit", "explicit", "explicit", "trace", "accumulated"]

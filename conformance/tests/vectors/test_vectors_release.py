@@ -164,7 +164,7 @@ def test_a_lock_that_cannot_be_written_leaves_the_changelog(
             raise OSError(28, "No space left on device", str(file))
         write(file, content)
 
-    monkeypatch.setattr("conformance.cli.release.write_whole", full)
+    monkeypatch.setattr("conformance.vectors.jsontext.write_whole", full)
     assert status_of(["vectors", "release"]) == 2
     assert "T011 cannot be written" in capsys.readouterr().err
     assert files(suite) == before

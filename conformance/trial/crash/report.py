@@ -193,18 +193,15 @@ class CrashReport:
         return self.full and set(self.states) == set(CrashModel)
 
     @property
-    def strongest_model(self) -> CrashModel | None:
-        """The strongest model without a bad state among those tried; None if even `kill` has one."""
+    def reached(self) -> str:
+        """The strongest model without a bad state among those tried: kill, ext4 or posix; "none" if there is none."""
         worst = min((bad.model for bad in self.bad), default=None)
-        clean = [model for model in self.states if worst is None or model < worst]
-        return max(clean, default=None)
+        return str(max((model for model in self.states if worst is None or model < worst), default="none"))
 
     @property
     def level(self) -> str:
-        """The level that a complete test states: none, kill, ext4 or posix; empty if the test was not complete."""
-        if not self.complete:
-            return ""
-        return "none" if self.strongest_model is None else str(self.strongest_model)
+        """The level that a complete test states; empty if the test was not complete."""
+        return self.reached if self.complete else ""
 
     @property
     def first_bad(self) -> BadState | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from conformance.backend.carrier import stand_in_for
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
-from conformance.backend.outcome import LostBackend, Side, describe
+from conformance.backend.outcome import Side, describe
 from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import Conversation, Talk
 from conformance.codec.codebook import Codebook
@@ -39,7 +39,7 @@ from conformance.trial.crash.states import CrashModel, crash_states, first_state
 from conformance.trial.crash.strace import NotRun, require_tracing, scratch
 from conformance.trial.crash.sweep import error_sweep, kill_sweep, order_sweep
 from conformance.trial.crash.workload import AnswerKind, CrashWorkload, WorkloadClient, WorkloadStep, crash_workloads
-from conformance.trial.options import DEFAULT_TIMEOUT, NoProgress, Progress
+from conformance.trial.options import DEFAULT_TIMEOUT, NO_PROGRESS, Progress
 from conformance.vectors.draft import Unusable
 
 SOME_STATES: Final = 2000  # per workload, unless all are wanted
@@ -59,6 +59,7 @@ class CrashOptions:
     timeout: float = DEFAULT_TIMEOUT
     reference: str = ""  # empty: the suite's; answers what the backend does not declare
     declared: frozenset[str] | None = None
+    bytecode: bool = True  # whether Python may write compiled modules
 
     @property
     def full(self) -> bool:
@@ -67,7 +68,7 @@ class CrashOptions:
 
 
 def try_workload(
-    workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress | None = None
+    workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress = NO_PROGRESS
 ) -> CrashReport:
     """Test one backend with one workload.
 
@@ -75,13 +76,12 @@ def try_workload(
     BrokenWorkload if the workload fails without any crash.
     """
     strace = require_tracing()
-    command = resolve(options.backend, codebook.suite, options.wire)
+    command = resolve(options.backend, codebook.suite, options.wire, bytecode=options.bytecode)
     with scratch() as folder:
         questioner = WorkloadClient(codebook, DIALECTS[options.wire])
         seconds = max(options.timeout, DEFAULT_TIMEOUT)
-        stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference)
+        stand_in = stand_in_for(codebook.suite, options.wire, seconds, options.reference, options.bytecode)
         place = Path(folder).resolve()
-        progress = progress or NoProgress()
         setup = RecordingSetup(
             command, strace, place, options.timeout, questioner, workload, progress, stand_in, options.declared
         )
@@ -98,8 +98,8 @@ def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
     try:
         process, hello = driver.start()
-    except (BadHello, LostBackend) as error:
-        if isinstance(error, BadHello) and not error.begun:
+    except BadHello as error:
+        if not error.begun:
             raise NotRun(str(error)) from None
         raise BrokenWorkload(f"no valid hello: {error}") from None
     process.kill()
@@ -287,10 +287,7 @@ def crashed(plan: CrashWorkload, codebook: Codebook, options: CrashOptions, prog
         return Crashed(Result(check, Verdict.ERROR, message=why), levels, why)
     except BrokenWorkload as error:
         return Crashed(Result(check, Verdict.FAIL, message=str(error)), levels)
-    levels |= {
-        "reached": "none" if report.strongest_model is None else str(report.strongest_model),
-        "sampled": not report.complete,
-    }
+    levels |= {"reached": report.reached, "sampled": not report.complete}
     states = {
         str(model): {"total": tally.total, "tried": tally.tried, "bad": tally.bad_count}
         for model, tally in report.states.items()

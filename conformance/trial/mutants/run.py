@@ -15,7 +15,6 @@ from typing import Final
 from conformance.backend.driver import Driver
 from conformance.backend.hello import BadHello
 from conformance.backend.mutant_copy import copy_digest, drop_copy
-from conformance.backend.outcome import LostBackend
 from conformance.backend.resolve import resolve
 from conformance.backend.scheduler import workers
 from conformance.codec.codebook import Codebook, codebook_of
@@ -69,7 +68,7 @@ def reach_of(backend: str, codebook: Codebook) -> MutantScope:
     """The reach of a mutant by its own hello; without a valid one, asking cases tells why."""
     try:
         process, hello = driver_of(backend, codebook).start()
-    except (BadHello, LostBackend):
+    except BadHello:
         return MutantScope()
     process.kill()
     sources = hello.sources

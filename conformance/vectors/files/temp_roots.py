@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from conformance.backend.guardian import guardian
+from conformance.backend.guardian_process import remove
 from conformance.vectors.leaf import with_texts
 
 
@@ -198,11 +199,5 @@ def _memory_folder(temporary: str | None) -> str | None:
 def _remove(path: Path) -> None:
     """Remove a directory, even without permission to enter it; files that a running process adds later stay."""
     shutil.rmtree(path, ignore_errors=True)
-    if not path.is_dir():
-        return
-    for folder, below, _ in os.walk(path):
-        for name in below:
-            inner = Path(folder, name)
-            if not inner.is_symlink():
-                inner.chmod(0o700)
-    shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir():
+        remove(str(path))

@@ -38,7 +38,6 @@ def regenerate(
     jobs: int = 1,
     golden: bool = False,
     progress: FreezeProgress = no_progress,
-    reference: str = "",
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
 ) -> BuiltCorpus:
@@ -46,8 +45,8 @@ def regenerate(
 
     With `only`, so is every case of other operators than these that backends confirm as before, where also the
     contracts of all that it calls are as they were, or its answers agree with what they now say.
-    Raises MalformedContract where a contract does not expand, BackendNotFound, BadHello or LostBackend where a backend
-    cannot start, BadLock.
+    Raises MalformedContract where a contract does not expand, BackendNotFound or BadHello where a backend cannot start,
+    BadLock.
     """
     codebook = codebook_of(library)
     questions = expand_all(codebook)
@@ -66,7 +65,7 @@ def regenerate(
         return same and (only is None or question.operators <= unchanged or agrees(case))
 
     reused = {question.id: old[question.id] for question in every if is_kept(question)}
-    frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress, reference)
+    frozen = freeze([one for one in every if one.id not in reused], codebook, jobs, progress)
     return _built(library, codebook, questions, frozen, reused)
 
 
@@ -158,12 +157,11 @@ def build(
     jobs: int = 1,
     golden: bool = False,
     progress: FreezeProgress = no_progress,
-    reference: str = "",
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
 ) -> tuple[BuiltCorpus, tuple[str, ...]]:
     """Derive the corpus (see `regenerate`) and write the files that changed; write nothing if there is a problem."""
-    built = regenerate(library, jobs, golden, progress, reference, only, agrees)
+    built = regenerate(library, jobs, golden, progress, only, agrees)
     return built, write(library, built)
 
 
@@ -251,9 +249,7 @@ def check(library: Library, built: BuiltCorpus) -> Checked:
     try:
         old = tuple(load_corpus(library.suite))
     except CorruptedCorpus as error:
-        message, _, hint = str(error).partition("\n    hint: ")
-        file, _, rest = message.partition(": ")
-        problems.append(Problem(Position(file, 1, 1), "V009", rest, hint))
+        problems.append(Problem(Position(error.place, 1, 1), "V009", error.message, error.hint))
     problems += governance(library, built.corpus, read_lock(library.suite))
     changes = diff(old, built.corpus) if old is not None else ()
     return Checked(tuple(sorted(set(problems))), changes, len(built.corpus), built.reused)

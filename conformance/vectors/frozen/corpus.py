@@ -11,6 +11,7 @@ from typing import Any, Final
 from conformance.contract.cache import MISSING, Cache, digest_of_texts, open_cache
 from conformance.contract.lazy import LazyMapping
 from conformance.contract.suite import Suite
+from conformance.contract.yaml.source import BadFile
 from conformance.vectors.case import Case
 from conformance.vectors.frozen.vector_file import (
     FORMAT,
@@ -31,7 +32,7 @@ CONTRACT: Final = "contract"  # the name in index.json if every answer follows f
 
 
 
-class CorruptedCorpus(Exception):
+class CorruptedCorpus(BadFile):
     """A vector file is not what was frozen; says which file and which case, and the next step."""
 
 
@@ -183,4 +184,4 @@ def _parsed(data: bytes, shown: str) -> Any:
 
 
 def _corrupted(shown: str, message: str) -> CorruptedCorpus:
-    return CorruptedCorpus(f"{shown}: {message}\n    hint: restore the file, or run `tally vectors build`")
+    return CorruptedCorpus(shown, message, "restore the file, or run `tally vectors build`")

@@ -81,7 +81,7 @@ class Derivation:
 
 
 def introduce(backend: str, codebook: Codebook) -> Hello:
-    """A backend's hello; raises BackendNotFound, BadHello, LostBackend."""
+    """A backend's hello; raises BackendNotFound, BadHello."""
     process, hello = Driver(resolve(backend, codebook.suite), DIALECTS["json"], codebook, TIMEOUT).start()
     process.settle()
     return hello

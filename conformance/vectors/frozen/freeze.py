@@ -64,14 +64,12 @@ def freeze(
     codebook: Codebook,
     jobs: int = 1,
     progress: FreezeProgress = no_progress,
-    reference: str = "",
 ) -> Frozen:
-    """Derive and confirm every question; raises BackendNotFound, BadHello, LostBackend where a backend cannot start.
+    """Derive and confirm every question; raises BackendNotFound, BadHello where a backend cannot start.
 
-    `jobs` backend processes work at a time; the answer does not depend on it. The reference is the suite's, unless
-    another is named.
+    `jobs` backend processes work at a time; the answer does not depend on it.
     """
-    reference = reference or codebook.suite.reference
+    reference = codebook.suite.reference
     confirmers = sorted({name for one in questions for name in second_derivations(one.operator, codebook)})
     hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
     problems: list[Problem] = []

@@ -15,6 +15,7 @@ from conformance.contract.library import Library
 from conformance.contract.model import Contract
 from conformance.contract.suite import Suite
 from conformance.contract.types import Enum, Field, ListOf, MapOf, Struct, Type
+from conformance.contract.yaml.source import BadFile
 from conformance.vectors.frozen.corpus import Corpus
 from conformance.vectors.jsontext import digest_of, json_text, strict_json
 
@@ -91,7 +92,7 @@ _PROSE: Final = frozenset({"purpose", "doc", "why"})
 _VALUES: Final = frozenset({"set", "pin", "pins", "matrix", "bases", "base", "default", "over", "each", "vary"})
 
 
-class BadLock(Exception):
+class BadLock(BadFile):
     """spec/contracts.lock cannot be read; says why and the next step."""
 
 
@@ -153,12 +154,7 @@ def release_of(library: Library, corpus: Corpus, tag: str) -> Release:
 
 
 def release(library: Library, corpus: Corpus, tag: str) -> Lock:
-    """The lock once `tag` is released: its snapshot is what governance compares later changes with.
-
-    Raises BadLock if there are no vectors.
-    """
-    if not len(corpus):
-        raise BadLock("a release without vectors would bind no later change\n    hint: build the corpus first")
+    """The lock once `tag` is released: its snapshot is what governance compares later changes with."""
     return lock_of(library, corpus, release_of(library, corpus, tag))
 
 
@@ -250,8 +246,8 @@ def read_lock(suite: Suite) -> Lock:
         released = record["released"]
         return Lock(_contracts(record["contracts"]), {}, None if released is None else release_from(released))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        hint = "restore the file from the last commit"
-        raise BadLock(f"{suite.path_text(file)}: it is no contracts.lock ({error!r:.120})\n    hint: {hint}") from None
+        message, hint = f"it is no contracts.lock ({error!r:.120})", "restore the file from the last commit"
+        raise BadLock(suite.path_text(file), message, hint) from None
 
 
 _VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,99})(\.(0|[1-9][0-9]{0,99})){2}\Z")

@@ -48,17 +48,15 @@ class Combination:
     def apply(self, draft: Draft) -> None:
         """Set every choice, except those of an axis `@name`: the steps of a trace use these by name."""
         for choice in self.choices:
-            if choice.path.startswith("@"):
-                continue
-            draft.set(choice.path, choice.value, choice.place)
+            if not choice.path.startswith("@"):
+                draft.set(choice.path, choice.value, choice.place)
 
 
 def combinations(axes: Mapping[str, Sequence[Any]], place: YamlPlace) -> Iterator[Combination]:
     """The product of the axes, the last one fastest; one empty combination if there are no axes."""
     lasts = [path.rsplit(".", 1)[-1].removeprefix("@") for path in axes]
     rows = []
-    for path, values in axes.items():
-        last = path.rsplit(".", 1)[-1].removeprefix("@")
+    for (path, values), last in zip(axes.items(), lasts, strict=True):
         name = path if lasts.count(last) > 1 else last
         rows.append([_choice(path, name, value, place / path / k) for k, value in enumerate(values)])
     return (Combination(choices) for choices in itertools.product(*rows))
