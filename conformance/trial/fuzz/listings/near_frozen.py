@@ -10,9 +10,11 @@ from typing import Final
 from conformance.trial.fuzz.listings.guards import at_numbers, beside_guards
 from conformance.trial.fuzz.listings.inputs import exchanged, neighbours, pair_variants, triple_variants, versions
 from conformance.trial.fuzz.listings.renamings import renamings, twins
+from conformance.trial.fuzz.listings.written import numbers_in_texts, parts_of_texts, texts_together
 from conformance.trial.fuzz.seed import ACCEPTED, Vocabulary
 from conformance.trial.generator import Native
 
+_MOST_WRITTEN: Final = 600  # texts with other numbers or parts; fewer if there are many texts
 _MOST_TOGETHER: Final = 150  # inputs with three large numbers that the guards are asked about; they refuse most
 
 
@@ -27,11 +29,17 @@ class Origins:
     words: Vocabulary
     by_side: Mapping[str, Sequence[Native]]
     side: Callable[[Native], str | None]
+    failed: int = 0  # of the last accepted ones, that the reference refuses all the same
 
     @property
     def accepted(self) -> Sequence[Native]:
         """The inputs that no guard refuses."""
         return self.by_side.get(ACCEPTED, ())
+
+    @property
+    def answered(self) -> Sequence[Native]:
+        """The accepted inputs that have a result; all accepted ones if there are none."""
+        return self.accepted[: len(self.accepted) - self.failed] or self.accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +81,7 @@ LISTINGS: Final = (
     Listing(lambda origins: beside_guards(origins.words.inside, origins.by_side, origins.side), 80),
     Listing(lambda origins: renamings(origins.words.inside, origins.accepted), 120),
     Listing(lambda origins: twins(origins.words.inside, origins.accepted), 120),
+    Listing(lambda origins: numbers_in_texts(origins.words.inside, origins.answered), _MOST_WRITTEN),
+    Listing(lambda origins: parts_of_texts(origins.words.inside, origins.answered), _MOST_WRITTEN),
+    Listing(lambda origins: texts_together(origins.words.inside, origins.answered), 150),
 )
