@@ -98,7 +98,7 @@ def written(inside: InputPlaces, natives: Iterable[Native]) -> list[Written]:
 def share(texts: Sequence[Written]) -> int:
     """How many inputs are made of these texts: many if the input is a text or two, fewer if it has many names."""
     leaves = len({one.place.key for one in texts}) or 1
-    return min(_MOST, max(_LEAST, 2 * _MOST // leaves))
+    return max(_LEAST, _MOST // leaves)
 
 
 def text_at(place: Place) -> str | None:
