@@ -332,7 +332,8 @@ def broken_texts(data: bytes) -> Iterator[bytes]:
 
 
 def near_text(data: bytes, most: int) -> Iterator[bytes]:
-    """Bytes that are a text, with its numbers and parts changed; nothing if they are none."""
-    if (text := readable(data)) is not None and len(text) <= _LONGEST:
+    """Bytes that are a text of several parts, with its numbers and parts changed; nothing if they are none."""
+    text = readable(data[: 4 * _LONGEST])
+    if text is not None and len(text) <= _LONGEST and shape(text) != _WORD_ALONE:
         edited = (one.encode() for one in by_turns((parts_replaced(text), numbers_replaced(text))))
         yield from islice(by_turns((edited, broken_texts(data))), most)
