@@ -31,7 +31,7 @@ class Origins:
     by_side: Mapping[str, Sequence[Native]]
     side: Callable[[Native], str | None]
     failed: int = 0  # of the last accepted ones, that the reference refuses all the same
-    free: bool = False  # a text may become any path: nobody opens it
+    free: bool = False  # a text may become any path, because no file is opened
 
     @property
     def accepted(self) -> Sequence[Native]:
