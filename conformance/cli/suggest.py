@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from conformance.cli.case_text import difference_from, natural_inputs, yaml_lines
@@ -13,8 +14,9 @@ from conformance.codec.codebook import Codebook, OperatorForms
 from conformance.codec.form import form_of
 from conformance.contract.cel.syntax import size_limits
 from conformance.contract.library import Library
-from conformance.contract.model import Contract
+from conformance.contract.model import Contract, Group
 from conformance.contract.types import ListOf, Type, walk
+from conformance.contract.yaml.source import MalformedContract
 from conformance.contract.yaml.steps import kebab
 from conformance.lint.call import FrozenCall
 from conformance.trial.fuzz.program import Program, natural, steps_of, trace_lines
@@ -74,8 +76,24 @@ def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Se
     writer = _Writer(contract, plain, page)
     for part in dict.fromkeys(shown.part for one in good.values() for shown in one.shows[:1]):
         writer.group(part, [(one, naturals[k]) for k, one in good.items() if one.shows[0].part == part])
-    writer.whole_groups()
+    writer.whole_groups(partial(_refused_along, replace(contract, bases=contract.bases or plain), codebook))
     return page
+
+
+def _refused_along(contract: Contract, codebook: Codebook, axis: str, base: str) -> tuple[int, int]:
+    """Of the cases of a group along an axis: how many have refused calls alone, and how many there are.
+
+    A backend that refuses everything passes the former.
+    """
+    body = {"axis": axis, **({"base": base} if base in contract.bases else {})}
+    group = Group(axis, "", (), (), "quick", body, None, (), contract.position)
+    try:
+        questions = expand(replace(contract, groups=(group,)), codebook)
+    except MalformedContract:
+        return 0, 0
+    cases = freeze(questions, codebook).cases.values()
+    refused = sum(all(isinstance(call.expected, ExpectedFailure) for call in case.calls) for case in cases)
+    return refused, len(cases)
 
 
 def _machine_page(contract: Contract, library: Library, codebook: Codebook, frozen: Sequence[FrozenCall]) -> Page:
@@ -239,16 +257,19 @@ class _Writer:
         self.page.lines += self.head(name, json.dumps(why, ensure_ascii=False), needs, "")
         self.page.lines += [f"{self.indent}  trace:", *(f"{self.indent}  {line}" for line in lines)]
 
-    def whole_groups(self) -> None:
-        """The groups that lint requires as a whole: along an axis, and next to the limit of a size."""
+    def whole_groups(self, refused_along: Callable[[str, str], tuple[int, int]]) -> None:
+        """The groups that lint requires as a whole: along an axis, and next to the limit of a size.
+
+        If all cases along an axis are refused (`refused_along` counts them), they become one: they raise the floor.
+        """
         contract = self.contract
         named = [*(one.requirements for one in contract.ensures), *(one.requirements for one in contract.requires)]
+        named += [one.requirements for one in contract.refuses]
         needs = next(filter(None, named), ())
         base = next(iter(self.bases), "")
         walked = {group.body["axis"] for group in contract.groups if "axis" in group.body}
         for axis in sorted(axes_of(contract.inputs) - walked - contract.axes.keys()):
-            self.page.lines += self.head(self.named(axis), _AXES[axis], needs, base)
-            self.page.lines.append(f"{self.indent}  axis: {axis}")
+            self.along(axis, base, needs, *refused_along(axis, base))
         limited = {group.body.get("limit") for group in contract.groups}
         paths = dict(reversed([*walk(contract.inputs)]))
         for guard in contract.requires:
@@ -260,6 +281,17 @@ class _Writer:
                     self.page.lines += self.head(name, why, guard.requirements, base)
                     self.page.lines += [f"{self.indent}  limit: {guard.id}", f"{self.indent}  grow: {subject}"]
                     self.page.lines += self.one_item(subject, paths[subject], base)
+
+    def along(self, axis: str, base: str, needs: Sequence[str], refused: int, cases: int) -> None:
+        """One group along an axis; many cases of refusals alone become one."""
+        name = self.named(axis)
+        self.page.lines += [*self.head(name, _AXES[axis], needs, base), f"{self.indent}  axis: {axis}"]
+        if 1 < refused == cases:
+            self.page.lines.append(f"{self.indent}  packed: true")
+            refused = cases = 1
+        if refused:
+            passes = f"A backend that refuses everything passes {refused} of {cases} cases here"
+            self.page.lines.append(f"{self.indent}  # {passes}: put cases that answer beside them.")
 
     def one_item(self, path: str, type_: Type, base: str) -> list[str]:
         """Lines that set one item in the list at a path if the base has none, so that it can be repeated."""

@@ -52,6 +52,21 @@ vectors:
   requirement: B02
   cases: [{id: short, set: {line: abc, marks: []}}]
 """
+PARSES = """requires: []
+refuses:
+- {id: no-digits, code: CONTRACT_VIOLATION, when: The line has something else than digits., requirement: B01}
+ensures: []
+"""
+PARSED = """edge_cases: []
+bases:
+  plain: {line: "12", marks: "3"}
+vectors:
+- group: lines
+  why: A line of digits and another.
+  requirement: B02
+  base: plain
+  cases: [{id: digits, set: {line: "7"}}, {id: letters, set: {line: abc}}]
+"""
 FUNCTION = '''
 def line(params):
     """Bounds.Line_v1."""
@@ -149,3 +164,29 @@ def test_a_text_reads_back_from_what_is_printed(value: str, tmp_path: Path) -> N
     file.write_text("\n".join(yaml_lines("value", value, "")), "utf-8")
     assert max(map(len, file.read_text("utf-8").split("\n"))) <= 120
     assert to_wire(Scalar("string"), written_out(read(file)).value["value"]) == value
+
+
+def test_sizes_at_which_a_parser_refuses_everything_become_one_case_and_the_floor_is_told(
+    own: Path, capsys: Capture
+) -> None:
+    contract = own / "spec" / "bounds" / "Bounds.Line_v1.yaml"
+    text = re.sub(r"requires:\n.*ensures:\n.*?\n", PARSES, LINE, flags=re.DOTALL).partition("edge_cases:")[0]
+    contract.write_text(f"{text.replace('marks: {type: list<uint8>}', 'marks: {type: string}')}{PARSED}", "utf-8")
+    reference = own / "reference" / "operators.py"
+    strict = 'if not (params["line"] + params["marks"]).isdecimal() or size > 9 or len(params["marks"]) > 9:'
+    text = re.sub(r"if size > 500.*", strict, reference.read_text("utf-8"))
+    reference.write_text(text, "utf-8")
+    assert status_of(["vectors", "suggest", "Bounds.Line_v1"]) == 0, capsys.readouterr()
+    said = capsys.readouterr().out
+    after = said.partition("- group: size\n")[2].splitlines()[2:]
+    assert after[:3] == ["  base: plain", "  axis: size", "  packed: true"]
+    assert "requirement: []" not in said
+    told = "  # A backend that refuses everything passes 1 of 1 cases here: put cases that answer beside them."
+    assert after[3] == told
+
+
+def test_sizes_that_a_parser_answers_stay_cases_of_their_own(own: Path, capsys: Capture) -> None:
+    assert status_of(["vectors", "suggest", "Bounds.Line_v1"]) == 0
+    said = capsys.readouterr().out
+    assert "axis: size" in said
+    assert "packed" not in said

@@ -157,6 +157,17 @@ def test_the_first_and_the_last_file_of_a_kind_get_a_byte_more_at_each_end() -> 
     assert said(found, "bytes")[:3] == ["616200", "616262", "006162"]
 
 
+def test_a_file_that_is_a_text_gets_other_line_ends_and_numbers() -> None:
+    one = case(CONSUMER, ("open", OPEN, FINE))
+    reads_lists, _ = reading(lambda edits: ObservedResult({"n": 1} if "list" in edits else {}))
+    bases = [(one, seen_of(one, {"1.list": b"part 7\nend\n", "2.list": b"part 8\n"}))]
+    found = list(lengthened(contract(CONSUMER), bases, reads_lists))
+    assert {*said(found, "path")} == {"1.list", "2.list"}
+    texts = {bytes.fromhex(one) for one in said(found, "bytes")}
+    assert {b"part 7\r\nend\r\n", b"part 4294967303\nend\n", b"part 07\nend\n", b"part  7\nend\n"} <= texts
+    assert len(found) == 6 + 40
+
+
 # -- elsewhere
 
 

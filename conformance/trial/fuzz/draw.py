@@ -32,6 +32,7 @@ OPENING, DEGENERATE, GROWN, DRAWN = "opening", "degenerate", "grown", "drawn"  #
 _SUCCEEDING: Final = 0.7  # of the drawn calls, at least
 _CHANGES: Final = (1, 1, 1, 2, 2, 3)  # places of a seed that a call changes
 _TRIES: Final = 10  # candidates for one call
+_ALSO_FAILED: Final = 4  # every fourth accepted call may start from one that the reference alone refuses
 _GENERATED: Final = 0.5  # share of the accepted calls that start from a generated input, if there is a generator
 _AS_GENERATED: Final = 0.6  # share of the generated inputs that are asked unchanged
 _MOST_DEGENERATE: Final = 600  # calls
@@ -124,7 +125,7 @@ class _CallDrawer:
 
     def near(self) -> Iterator[DrawnCall]:
         """Calls near the accepted ones, and near the guards, of every listing."""
-        origins = Origins(self.words, self.seeds.by_side, self.bounds.side)
+        origins = Origins(self.words, self.seeds.by_side, self.bounds.side, self.seeds.failed, free=True)
         for listing in LISTINGS:
             yield from self.calls(listing.inputs(origins), DEGENERATE, listing.most)
 
@@ -170,7 +171,8 @@ class _CallDrawer:
                     native = self.generated(Random(number))  # noqa: S311
                     call = self.call(native, DRAWN, partial(random_remade, self.generated, number))
                 else:
-                    native = self.changed(natives[(k + tried) % len(natives)], self.random, tame=tried > 1)
+                    some = self.seeds.answered if k % _ALSO_FAILED else natives
+                    native = self.changed(some[(k + tried) % len(some)], self.random, tame=tried > 1)
                     call = self.call(native, DRAWN)
                 if call is not None and call.side == ACCEPTED:
                     yield call

@@ -26,6 +26,7 @@ from conformance.trial.fuzz.file_example import (
     calls_among_files,
     ranked,
 )
+from conformance.trial.fuzz.listings.written import near_text
 from conformance.trial.turns import by_turns
 from conformance.vectors.case import FileStep
 from conformance.vectors.conversation.exchange import Transcript
@@ -243,10 +244,12 @@ def _neighbour_file(contract: Contract, found: FormatFiles, path: str) -> Edit:
 
 _ID: Final = re.compile(r"[0-9a-f]{16,}|[0-9]+")
 _MOST_KINDS: Final = 10  # kinds of file names that are tried
+_MOST_WRITTEN: Final = 40  # texts instead of one that a file has
 
 
 def lengthened(contract: Contract, bases: Sequence[Base], reading: ReferenceProbe) -> Iterator[Example]:
-    """Examples with one more byte at the end or the beginning of a file, for each kind of file name.
+    """Examples with one more byte at the end or the beginning of a file, for each kind of file name; of a file that is
+    a text, with other line ends, numbers and separators too.
 
     This finds readers that stop after the first item and ignore the rest of the file. A kind is tried in the first case
     that reads such a file; its first and its last file are changed.
@@ -260,8 +263,11 @@ def lengthened(contract: Contract, bases: Sequence[Base], reading: ReferenceProb
             gone = [edit for edit in emptying_edits(call.root, paths) if call.fits([edit])]
             if gone and len(done) < _MOST_KINDS and reading.reads(kind, call, call.edited(*gone)):
                 done.add(kind)
-                for path in dict.fromkeys((gone[0][0].subject, gone[-1][0].subject)):
+                first, last = gone[0][0].subject, gone[-1][0].subject
+                for path in dict.fromkeys((first, last)):
                     yield from (call.edited(edit) for edit in _longer(call.root, path, known[path]))
+                for content in near_text(known[first], _MOST_WRITTEN):
+                    yield call.edited((file_step("put", call.root, path=first, bytes=content.hex()),))
 
 
 def _kind(path: str) -> str:

@@ -18,7 +18,7 @@ from conformance.contract.cel.engine import Unjudgeable
 from conformance.contract.model import Contract
 from conformance.contract.types import Struct
 from conformance.trial.generator import Native
-from conformance.vectors.case import CallStep, Case
+from conformance.vectors.case import CallStep, Case, ExpectedFailure
 from conformance.vectors.compact import expanded, holds_recipe
 from conformance.vectors.leaf import contains_value, is_reference, with_texts
 from conformance.vectors.place import Place, first_of_each, float_text, places
@@ -107,9 +107,19 @@ def longest_of(natives: Iterable[Native]) -> Native | None:
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Native inputs by the id of the first guard that refuses them (ACCEPTED if none does); smallest first."""
+    """Native inputs by the id of the first guard that refuses them (ACCEPTED if none does); smallest first.
+
+    Of those that no guard refuses, the last `failed` ones have a failure as their answer all the same.
+    """
 
     by_side: Mapping[str, tuple[Native, ...]]
+    failed: int = 0
+
+    @property
+    def answered(self) -> tuple[Native, ...]:
+        """The seeds that no guard refuses and that have a result; those that fail too, if there are no others."""
+        natives = self.by_side.get(ACCEPTED, ())
+        return natives[: len(natives) - self.failed] or natives
 
     @property
     def all(self) -> tuple[Native, ...]:
@@ -121,18 +131,25 @@ def seeds_of(forms: OperatorForms, cases: Sequence[Case], bounds: InputLimits | 
     """The inputs of an operator's frozen calls that are cheap enough to ask many times.
 
     On each side the smallest of every group comes first, then the next of every group: each group tests its own idea.
+    If the reference alone refuses a call, it comes after those with a result: near a text that is no version, no text
+    is one.
     """
     contract = forms.contract
     bounds = bounds or InputLimits(contract)
     found: dict[str, dict[str, dict[str, Native]]] = {}
+    failed: dict[str, dict[str, Native]] = {}
     for case in cases:
         for step in _whole_calls(case):
             told = repr(step.inputs)
             if step.operator == contract.operator:
                 native: Native = forms.inputs.to_native(step.inputs)
                 if (side := bounds.side(native)) is not None:
-                    found.setdefault(side, {}).setdefault(case.group, {})[told] = native
-    return Seeds({side: tuple(_few_long(_in_turns(groups.values()))) for side, groups in sorted(found.items())})
+                    fails = side == ACCEPTED and isinstance(step.expected, ExpectedFailure)
+                    groups = failed if fails else found.setdefault(side, {})
+                    groups.setdefault(case.group, {})[told] = native
+    by_side = {side: tuple(_few_long(_in_turns(groups.values()))) for side, groups in sorted(found.items())}
+    last = tuple(_few_long(_in_turns(failed.values())))
+    return Seeds({ACCEPTED: by_side.pop(ACCEPTED, ()) + last, **by_side} if last else by_side, len(last))
 
 
 def _few_long(natives: Iterable[Native]) -> Iterator[Native]:

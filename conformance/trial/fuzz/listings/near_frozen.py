@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from conformance.trial.fuzz.listings.guards import at_numbers, beside_guards
 from conformance.trial.fuzz.listings.inputs import exchanged, neighbours, pair_variants, triple_variants, versions
 from conformance.trial.fuzz.listings.renamings import renamings, twins
-from conformance.trial.fuzz.seed import ACCEPTED, Vocabulary
+from conformance.trial.fuzz.listings.written import numbers_in_texts, parts_of_texts, texts_together
+from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces, Vocabulary
 from conformance.trial.generator import Native
 
+_MOST_WRITTEN: Final = 600  # texts with other numbers or parts; fewer if there are many texts
 _MOST_TOGETHER: Final = 150  # inputs with three large numbers that the guards are asked about; they refuse most
 
 
@@ -27,11 +30,18 @@ class Origins:
     words: Vocabulary
     by_side: Mapping[str, Sequence[Native]]
     side: Callable[[Native], str | None]
+    failed: int = 0  # of the last accepted ones, that the reference refuses all the same
+    free: bool = False  # a text may become any path, because no file is opened
 
     @property
     def accepted(self) -> Sequence[Native]:
         """The inputs that no guard refuses."""
         return self.by_side.get(ACCEPTED, ())
+
+    @property
+    def answered(self) -> Sequence[Native]:
+        """The accepted inputs that have a result; all accepted ones if there are none."""
+        return self.accepted[: len(self.accepted) - self.failed] or self.accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,17 @@ def _triples(origins: Origins) -> Iterator[Native]:
     yield from islice(triple_variants(origins.words.inside, origins.accepted), _MOST_TOGETHER)
 
 
+def _written(make: Callable[..., Iterator[Native]], origins: Origins) -> Iterator[Native]:
+    """Texts in which a part is changed; where files are opened, no text with a part of a path that is no name."""
+    made = make(origins.words.inside, origins.answered)
+    return made if origins.free else (native for native in made if not _has_odd_path(origins.words.inside, native))
+
+
+def _has_odd_path(inside: InputPlaces, native: Native) -> bool:
+    texts = [place.value for place in inside.all(native) if type(place.value) is str and place.value]
+    return any(part in ("", ".", "..") for text in texts for part in text.replace("\\", "/").split("/"))
+
+
 LISTINGS: Final = (
     Listing(_pairs, 300),
     Listing(_triples, 40, accepted=True),
@@ -73,4 +94,7 @@ LISTINGS: Final = (
     Listing(lambda origins: beside_guards(origins.words.inside, origins.by_side, origins.side), 80),
     Listing(lambda origins: renamings(origins.words.inside, origins.accepted), 120),
     Listing(lambda origins: twins(origins.words.inside, origins.accepted), 120),
+    Listing(partial(_written, numbers_in_texts), _MOST_WRITTEN),
+    Listing(partial(_written, parts_of_texts), _MOST_WRITTEN),
+    Listing(partial(_written, texts_together), 150),
 )
