@@ -197,14 +197,15 @@ class PlacedBystanders:
 
     def _folder(self, name: str, root: str, path: str) -> bool:
         """Whether the folder of a bystander exists or can be made."""
+        said = self.names.contract.bystanders
         for part in reversed(_folders_above(path)):
             place = f"{root}/{part}"
             if os.path.isdir(place) and not os.path.islink(place):
                 continue
             if os.path.lexists(place):
                 return False
-            if any(is_matched(one, self.names.contract.bystanders.none) for one in (part, f"{part}/")):
-                return False
+            if any(is_matched(one, patterns) for one in (part, f"{part}/") for patterns in (said.none, said.owned)):
+                return False  # what the operator makes there itself is a file
             os.mkdir(place)
             self.folders.add((name, part))
         return True

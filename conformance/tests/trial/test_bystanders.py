@@ -23,7 +23,7 @@ from conformance.tests.keep_spec import KEEP, backend, group, load
 from conformance.tests.small_spec import SHIPPED, derived_by, new_folder
 from conformance.trial import bystanders, path_content
 from conformance.trial.behaviour import BehaviourRules, behaviour_check
-from conformance.trial.bystanders import near_misses
+from conformance.trial.bystanders import Names, PlacedBystanders, near_misses
 from conformance.trial.check import Result, Verdict
 from conformance.trial.client import Client
 from conformance.trial.fuzz.file_edits import drawn_edit
@@ -155,6 +155,19 @@ def test_an_answer_that_hangs_on_a_bystander_fails(sin: str) -> None:
     found = crowded(sin)
     assert found.verdict is Verdict.FAIL
     assert "another answer" in found.message
+
+
+LEFT = {".draft": "What a killed writer left is cleared away."}
+
+
+@pytest.mark.parametrize(("owned", "made"), [({}, True), (LEFT, False)])
+def test_no_folder_of_a_bystander_takes_the_name_of_a_file_of_the_operator(
+    owned: Mapping[str, str], made: bool, tmp_path: Path
+) -> None:
+    contract = replace(library().contracts[KEEP], bystanders=Bystanders(owned=owned))
+    crowd = PlacedBystanders(Names(contract, {"a": frozenset({".draft/kept"})}), {})
+    crowd._place("a", str(tmp_path))
+    assert (tmp_path / ".draft").exists() is made
 
 
 def test_a_contract_may_say_where_a_file_of_others_is_none() -> None:
