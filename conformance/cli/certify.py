@@ -13,11 +13,11 @@ import click
 
 from conformance.backend.resolve import resolve
 from conformance.backend.sandbox import Sandbox
+from conformance.cli.backend_options import jobs_option, sandbox_read, timeout_option, wire_option
 from conformance.cli.console import CommandError, say, tell, writing
 from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.outputs import print_report
 from conformance.cli.run import required, run_or_bad_hello, sandboxed, startable
-from conformance.cli.run_options import jobs_option, sandbox_read, timeout_option, wire_option
 from conformance.cli.suite import frozen_vectors, specification
 from conformance.contract.library import Library
 from conformance.report.certificate.artifact import (

@@ -12,9 +12,9 @@ from typing import Any, Final
 import click
 
 from conformance.backend.resolve import BackendNotFound
+from conformance.cli.backend_options import timeout_option, wire_option
 from conformance.cli.console import CommandError, nearest, say, tell, writing
 from conformance.cli.progress import shown_progress
-from conformance.cli.run_options import timeout_option, wire_option
 from conformance.cli.suite import specification
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.contract.wording import counted

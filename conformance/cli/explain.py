@@ -20,10 +20,10 @@ from conformance.cli.answer import (
     entry_facts,
     workload_facts,
 )
+from conformance.cli.backend_options import timeout_option
 from conformance.cli.console import CommandError, nearest, require_known, say
 from conformance.cli.interview import BackendPair, ExplainedCall, pair_of
 from conformance.cli.replay import replayed
-from conformance.cli.run_options import timeout_option
 from conformance.cli.sequence import (
     Located,
     beginning,
@@ -54,8 +54,8 @@ def explain(target: str, options: AnswerOptions) -> int:
     if operator == target and not is_operator(library, target) and (entry := entry_facts(target, library)):
         say(plain_lines(entry))
         return 0
-    corpus = frozen_vectors(library)
     contract = contract_named(library, operator)
+    corpus = frozen_vectors(library, operator="" if options.in_sequence else contract.operator)
     case = _case(corpus, target)
     if options.inputs is not None or options.record is not None:
         facts: Sequence[Fact] = [Fact("contract", f"{contract.operator} {contract.version}, {contract.position}")]
@@ -64,7 +64,8 @@ def explain(target: str, options: AnswerOptions) -> int:
     elif case is not None:
         facts = case_facts(case, library)
     elif "::" in target and not re.search(_MARKS, target):
-        hint = nearest(target, [known.id for known in corpus], "`tally run` prints the ids of failed checks")
+        known = [case.id for case in frozen_vectors(library)]
+        hint = nearest(target, known, "`tally run` prints the ids of failed checks")
         raise CommandError(f"check {target!r}", "T003", "no vector has this id", hint)
     elif "%" in target:
         facts = _of_workload(target, contract, library)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -10,27 +9,15 @@ from typing import Any, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from conformance.cli.backend_options import jobs_option, sandbox_read, timeout_option, wire_option
 from conformance.cli.console import nearest
 from conformance.cli.outputs import LAST, Output
 from conformance.cli.suite import current_suite
 from conformance.contract.yaml.source import MalformedContract
 from conformance.report.writer import FORMATS
-from conformance.trial.options import DEFAULT_TIMEOUT, PROFILES
+from conformance.trial.options import PROFILES
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class SecondsParam(click.FloatRange):
-    """Seconds to wait; refuses `nan` and `inf`, which every range accepts and no clock reaches."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; fails like the types of click."""
-        seconds = super().convert(value, param, ctx)
-        if not math.isfinite(seconds):
-            self.fail(f"{value} is not a finite number of seconds", param, ctx)
-        return seconds
 
 
 class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments before click 8.5
@@ -53,30 +40,6 @@ class Report(click.ParamType):  # type: ignore[type-arg] # it takes no arguments
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The formats that begin with the typed text."""
         return [CompletionItem(name) for name in sorted(FORMATS) if name.startswith(incomplete)]
-
-
-# Options that other commands have too.
-sandbox_read = click.option(
-    "--sandbox-read",
-    "readable",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, resolve_path=True),
-    metavar="PATH",
-    help="Another file or folder that the sandboxed backend may read; repeatable.",
-)
-wire_option = click.option(
-    "--wire", type=click.Choice(["json", "cbor"]), default="json", show_default=True, help="The encoding of messages."
-)
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of backend processes at a time."
-)
-timeout_option = click.option(
-    "--timeout",
-    type=SecondsParam(0.01),
-    default=DEFAULT_TIMEOUT,
-    show_default=True,
-    help="Seconds without an answer before a backend counts as hung.",
-)
 
 
 def _backends(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

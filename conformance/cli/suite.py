@@ -141,11 +141,14 @@ def contract_named(library: Library, operator: str) -> Contract:
     raise CommandError(f"operator {operator!r}", "T003", "no contract has this name", hint)
 
 
-def frozen_vectors(library: Library, least: int = 0) -> Corpus:
-    """The corpus, with every digest verified; raises CorruptedCorpus, and CommandError for fewer than `least` cases."""
+def frozen_vectors(library: Library, least: int = 0, operator: str = "") -> Corpus:
+    """The corpus, or its cases of one operator, with every digest verified.
+
+    Raises CorruptedCorpus, and CommandError for fewer than `least` cases.
+    """
     from conformance.vectors.frozen.corpus import load_corpus
 
-    corpus = load_corpus(library.suite)
+    corpus = load_corpus(library.suite, operator)
     place = library.suite.path_text(library.suite.vectors)
     if least and (orphans := sorted(corpus.cases.keys() - library.contracts.keys())):
         hint = "restore the contract, or run `tally vectors build`"

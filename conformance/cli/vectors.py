@@ -10,9 +10,9 @@ import click
 
 from conformance.backend.hello import BadHello
 from conformance.backend.resolve import BackendNotFound
+from conformance.cli.backend_options import jobs_option
 from conformance.cli.console import CommandError, require_known, say
 from conformance.cli.progress import shown_progress
-from conformance.cli.run_options import jobs_option
 from conformance.cli.suite import contract_named, frozen_vectors, specification
 from conformance.codec.codebook import codebook_of
 from conformance.contract.wording import counted
@@ -20,9 +20,9 @@ from conformance.contract.yaml.source import Problem
 from conformance.lint.call import agreement
 from conformance.vectors.frozen.build import build, check, diff, regenerate
 from conformance.vectors.frozen.corpus import CorruptedCorpus, load_corpus
+from conformance.vectors.frozen.freeze import FreezeProgress
 
 FINE, BAD = 0, 1
-Meter = Callable[[str, int, int], None]
 
 
 def _tell(problems: Iterable[Problem]) -> None:
@@ -31,13 +31,13 @@ def _tell(problems: Iterable[Problem]) -> None:
 
 
 @contextmanager
-def _meter() -> Iterator[Meter]:
-    """The meter of a freeze; the progress shows one stage per backend."""
+def _meter() -> Iterator[FreezeProgress]:
+    """The meter of a freeze; its steps are the cases that each backend is asked."""
     with shown_progress("vectors") as progress:
 
-        def tick(backend: str, done: int, total: int) -> None:
+        def tick(done: int, total: int) -> None:
             if done == 1:
-                progress.stage(backend, total)
+                progress.stage("derivations", total)
             progress.step()
 
         yield tick

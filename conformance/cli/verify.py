@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from conformance.cli.backend_options import jobs_option, sandbox_read
 from conformance.cli.certify import a_time, artifact_named, challenged, started_of
 from conformance.cli.console import say
-from conformance.cli.run_options import jobs_option, sandbox_read
 from conformance.cli.suite import current_suite, specification
 from conformance.contract.suite_file import schema_folder
 from conformance.contract.wording import counted

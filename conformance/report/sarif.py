@@ -21,13 +21,15 @@ class Rules:
     """The rules that the results of one run refer to, in the order of their first use."""
 
     def __init__(self) -> None:
-        self.known: dict[str, dict[str, Any]] = {}
+        self.known: list[dict[str, Any]] = []
+        self._indices: dict[str, int] = {}
 
     def index(self, id_: str, name: str, sentence: str) -> int:
         """The index of a rule, which is added if it is new."""
-        if id_ not in self.known:
-            self.known[id_] = rule_of(id_, name, printable(sentence))
-        return list(self.known).index(id_)
+        if id_ not in self._indices:
+            self._indices[id_] = len(self.known)
+            self.known.append(rule_of(id_, name, printable(sentence)))
+        return self._indices[id_]
 
 
 def sarif(records: Sequence[Record], observed: Sequence[Observations]) -> str:
@@ -44,7 +46,7 @@ def _run(record: Record, observations: Observations) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": record.verdict != NO_JUDGEMENT}
     for name, moment in zip(("startTimeUtc", "endTimeUtc"), span(observations) or (), strict=False):
         invocation[name] = f"{moment:%Y-%m-%dT%H:%M:%S}Z"
-    run = run_of("tally run", rules.known.values(), results, invocation)
+    run = run_of("tally run", rules.known, results, invocation)
     run["automationDetails"] = {"id": printable(f"tallystick/{record['backend']['text']}")}
     backend = {name: printable(record["backend"][name]) for name in ("text", "name", "version")}
     run["properties"] = {"backend": backend, "verdict": record.verdict, "sentence": printable(record.sentence)}

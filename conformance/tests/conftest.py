@@ -72,17 +72,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def _remembered(load: Callable[[Suite], T], folder: str) -> Callable[[Suite], T]:
+def _remembered(load: Callable[..., T], folder: str) -> Callable[..., T]:
     """The loader of this checkout's suite and of the last few others, as copies of the suite take 300 MB each."""
     known: dict[Any, T] = {}
 
-    def remembered(suite: Suite) -> T:
-        key = (suite, _stamp(getattr(suite, folder)))
+    def remembered(suite: Suite, *parts: str) -> T:
+        key = (suite, _stamp(getattr(suite, folder)), parts)
         if key not in known:
             others = [one for one in known if not one[0].root.is_relative_to(ROOT)]
             for old in others[:-OTHERS]:
                 del known[old]
-            known[key] = load(suite)
+            known[key] = load(suite, *parts)
         return known[key]
 
     return remembered

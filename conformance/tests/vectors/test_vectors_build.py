@@ -250,6 +250,7 @@ def test_a_missing_file_and_a_missing_case_are_corruption(library: Library) -> N
     file.unlink()
     with pytest.raises(CorruptedCorpus, match="not there"):
         load_corpus(library.suite)
+    assert len(load_corpus(library.suite, "Another.Operator")) == 0, "the file of this operator is not read"
 
 
 def test_without_an_index_the_corpus_is_empty(tmp_path: Path) -> None:

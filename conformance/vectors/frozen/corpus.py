@@ -68,8 +68,8 @@ class Corpus:
         return self.read_part(operator, wanted) if wanted else ()
 
 
-def load_corpus(suite: Suite) -> Corpus:
-    """The corpus below `vectors/`; empty if there is no index. Raises CorruptedCorpus."""
+def load_corpus(suite: Suite, operator: str = "") -> Corpus:
+    """The corpus below `vectors/`, or its cases of one operator; empty if there is no index. Raises CorruptedCorpus."""
     index_file = suite.vectors / INDEX_FILE
     shown = suite.path_text(index_file)
     if not index_file.is_file():
@@ -88,7 +88,7 @@ def load_corpus(suite: Suite) -> Corpus:
     if index.root != root:
         raise _corrupted(shown, "the root digest is not that of the operators")
     case_files = _CaseFiles(suite, index, open_cache("vectors"))
-    outlines = {name: case_files.outline(name) for name in index.operators}
+    outlines = {name: case_files.outline(name) for name in index.operators if operator in ("", name)}
     digest = digest_of_texts([hashlib.sha256(data).hexdigest(), *case_files.digests.values()])
     return Corpus(LazyMapping(outlines, case_files.cases, digest), index, case_files.part)
 

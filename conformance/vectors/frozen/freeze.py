@@ -5,10 +5,10 @@ Nothing here writes files. A question that cannot be frozen becomes a problem, w
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final
 
 from conformance.backend.hello import Hello
@@ -38,7 +38,7 @@ from conformance.vectors.frozen.derivation import (
     tree_complaints,
 )
 
-FreezeProgress = Callable[[str, int, int], None]  # backend, questions done, questions in all
+FreezeProgress = Callable[[int, int], None]  # derivations done and in all: one for each question and backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _NO_ANSWER: Final = NoValue("no answer", "no answer")
 _LAST_WORDS: Final = 6  # lines of stderr; the end of a traceback has the reason
 
 
-def no_progress(_backend: str, _done: int, _total: int) -> None:
+def no_progress(_done: int, _total: int) -> None:
     """Report no progress."""
 
 
@@ -95,12 +95,15 @@ def freeze(
     for name in hellos:
         asked = [one for one in questions if _asked_of(name, one, codebook, reference)]
         tasks += [(name, asked[k::jobs]) for k in range(jobs) if asked[k::jobs]]
-    tick = _Meter(progress, tasks).tick
+    total, done, counting = sum(len(some) for _, some in tasks), itertools.count(1), threading.Lock()
+
+    def tick() -> None:
+        with counting:
+            progress(next(done), total)
+
     with workers(jobs) as pool:
         futures = [
-            pool.submit(
-                derive, name, some, codebook, hellos[name], judge if name == reference else None, partial(tick, name)
-            )
+            pool.submit(derive, name, some, codebook, hellos[name], judge if name == reference else None, tick)
             for name, some in tasks
         ]
         derivations = _merged([future.result() for future in futures])
@@ -118,21 +121,6 @@ def second_derivations(operator: str, codebook: Codebook) -> tuple[str, ...]:
     """The backends that confirm an operator's answers: those of its contract, else those of the suite."""
     own = codebook[operator].contract.confirmed_by
     return codebook.suite.confirm or () if own is None else own
-
-
-class _Meter:
-    """Adds up the progress of several tasks of one backend."""
-
-    def __init__(self, progress: FreezeProgress, tasks: Sequence[tuple[str, Sequence[Question]]]) -> None:
-        self._progress, self._lock = progress, threading.Lock()
-        self._done = dict.fromkeys((name for name, _ in tasks), 0)
-        self._total = {name: sum(len(some) for other, some in tasks if other == name) for name in self._done}
-
-    def tick(self, name: str) -> None:
-        """One more question is done by a backend."""
-        with self._lock:
-            self._done[name] += 1
-            self._progress(name, self._done[name], self._total[name])
 
 
 def _merged(parts: Sequence[Derivation]) -> dict[str, Derivation]:
