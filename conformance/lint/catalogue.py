@@ -12,6 +12,7 @@ from typing import Final
 
 from conformance.contract.library import Library
 from conformance.contract.suggest import with_sign
+from conformance.contract.yaml.companions import ENDING as CASES
 from conformance.contract.yaml.source import Position
 from conformance.lint import (
     checks,
@@ -28,6 +29,7 @@ from conformance.lint.checks import (
     check_text,
     claimable,
     meant,
+    renamed_row,
     requirement_ids,
     rows,
     rows_to_paste,
@@ -65,9 +67,9 @@ _JUDGE_VALUES: Final = frozenset({"L301", "L303", "L304", "L305", "L306", "L411"
 
 def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings without those that follow from another: a contract that was never built, or was changed since it
-    was; a condition without a value; a requirement without a row, or with two; a check, a law or a requirement whose
-    name is misspelt; a contract in a file of another name; a guard that decides nothing; frozen results that a
-    postcondition contradicts.
+    was; a condition without a value; a requirement without a row, with a renamed one, or with two; a check, a law or a
+    requirement whose name is misspelt; a contract in a file of another name; a guard that decides nothing; frozen
+    results that a postcondition contradicts.
 
     The exit status of a command does not change: each omitted finding follows from one that is kept.
     """
@@ -84,6 +86,7 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
         for use in contract.laws
     )  # of these, the contract's place is told
     missed = _missed(subject, {one.about for one in known if one.code == "L104"})
+    changed_ids = {renamed_row(subject.library, name) for name in unmet.values()}
     idle = {one.position for one in known if one.code == "L301"}
     contradicted = {one.about for one in known if one.code == "L305"}
     without_value = {one.about for one in known if is_valueless(one) and one.code != "L302"}
@@ -111,6 +114,8 @@ def told_once(subject: LintTarget, findings: Iterable[Finding]) -> tuple[Finding
         if one.code == "L107" and one.position in (misnamed | unknown_laws.keys() | unmet.keys()):
             continue
         if one.code == "L411" and (one.position in misnamed or one.about in missed):
+            continue
+        if one.code in ("L402", "L411") and one.about in changed_ids:
             continue
         if one.code == "L106" and one.position in unknown_laws.values():
             continue
@@ -219,13 +224,13 @@ def _check_of_law(library: Library, operator: str, law: str, requirements: tuple
 
 
 def _first_of_each(findings: list[Finding], library: Library) -> Iterator[Finding]:
-    """The findings, with one for all unknown requirements of a file, and one for each ruling, law or check that several
-    places name and nothing has."""
+    """The findings, with one for all unknown requirements of a contract, and one for each ruling, law or check that
+    several places name and nothing has."""
     requirements: dict[str, list[Finding]] = {}
     named: dict[tuple[str, str], list[Finding]] = {}
     for one in sorted(findings):
         if one.code == "L104" and one.message.startswith(_UNKNOWN):
-            requirements.setdefault(one.position.file, []).append(one)
+            requirements.setdefault(one.position.file.replace(CASES, ".yaml"), []).append(one)
         elif found := _NAMED.search(one.message) if one.code in ("L103", "L105", "L106") else None:
             named.setdefault((one.code, found[0]), []).append(one)
         else:
@@ -245,14 +250,17 @@ _NAMES_UNKNOWN: Final = f" names {_UNKNOWN}"  # a passage, a ruling or a mutant
 
 
 def _all_unknown(same: list[Finding], library: Library) -> Finding:
-    """One finding for the unknown requirements of a file, with their rows to paste."""
-    first, lines = same[0], dict[str, list[int]]()
+    """One finding for the unknown requirements of a contract, with their rows to paste."""
+    same = sorted(same, key=lambda one: one.position.file.endswith(CASES))
+    first, lines = same[0], dict[str, list[str]]()
     for one in same:
-        lines.setdefault(one.message.removeprefix(_UNKNOWN), []).append(one.position.line)
+        file, line = one.position.file, f"line {one.position.line}"
+        place = line if file == first.position.file else f"{line} of {file.rpartition('/')[2]}"
+        lines.setdefault(one.message.removeprefix(_UNKNOWN), []).append(place)
     if len(lines) == 1:
         more = f", named in {len(same)} places" if len(same) > 1 else ""
         return replace(first, message=f"{first.message}{more}")
-    names = ", ".join(f"{name} (line {numbers[0]})" for name, numbers in lines.items())
+    names = ", ".join(f"{name} ({places[0]})" for name, places in lines.items())
     family = library.contracts[first.about].family
     block = rows_to_paste(library, family, list(lines))
     hint = f"correct the ids, or add their rows to {family}/requirements.yaml:\n{block}"

@@ -163,14 +163,30 @@ def meant(check: NamedCheck, library: Library) -> list[str]:
     return [check_text(contract, check.kind, name) for name in close_to(check.name, names, 0.6, 1)]
 
 
-def row_to_paste(library: Library, id_: str) -> str:
-    """The row of requirements.yaml for an unknown id: the parts of contracts that name it are its checks."""
-    named = [
-        check_text(contract, kind, name)
+def _naming(library: Library, id_: str) -> dict[str, tuple[str, ...]]:
+    """The check string of each part of a contract that names a requirement, with all that the part names."""
+    return {
+        check_text(contract, kind, name): requirements
         for contract in library.contracts.values()
         for kind, name, requirements, _ in claimable(contract)
-        if id_ in (requirements or ())
-    ]
+        if requirements is not None and id_ in requirements
+    }
+
+
+def renamed_row(library: Library, id_: str) -> str:
+    """The row that rests on every part that names an unknown requirement, where none of them names the row; or empty.
+
+    Such a row had this id before, or it is misspelt itself.
+    """
+    naming = _naming(library, id_)
+    named = {name for names in naming.values() for name in names}
+    found = [row.id for row in rows(library) if naming and naming.keys() <= set(row.checks) and row.id not in named]
+    return found[0] if len(found) == 1 else ""
+
+
+def row_to_paste(library: Library, id_: str) -> str:
+    """The row of requirements.yaml for an unknown id: the parts of contracts that name it are its checks."""
+    named = list(_naming(library, id_))
     head = [f"- id: {id_}", "  kind: P", '  section: "1"', "  text: ...", "  checks:"]
     return "\n".join([*head, *(f"  - {text}" for text in named or ["..."])])
 
@@ -186,7 +202,8 @@ def unknown_requirement_hint(library: Library, id_: str, family: str) -> str:
     known = sorted(requirement_ids(library))
     same = [name for name in known if name.strip("0123456789") == id_.strip("0123456789")]
     twisted = [name for name in known if sorted(name) == sorted(id_) and name != id_]
-    near = f"did you mean {twisted[0]}? Else add" if twisted else "correct the id" + (
+    likely = renamed_row(library, id_) or next(iter(twisted), "")
+    near = f"did you mean {likely}? Else add" if likely else "correct the id" + (
         f" ({same[0]} to {same[-1]} have rows)" if same else "") + ", or add"  # fmt: skip
     return f"{near} its row to {family}/requirements.yaml:\n{rows_to_paste(library, family, [id_])}"
 

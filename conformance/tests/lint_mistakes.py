@@ -78,13 +78,25 @@ TABLE = [
     (
         "requirement-without-a-row", C, "requirement: B01, source", "requirement: B07, source",
         "C:16:77: L104 unknown requirement B07\n"
-        "    hint: correct the id (B01 to B02 have rows), or add its row to bounds/requirements.yaml:\n"
+        "    hint: did you mean B01? Else add its row to bounds/requirements.yaml:\n"
         "- id: B07\n"
         "  kind: P\n"
         "  section: \"1\"\n"
         "  text: ...\n"
         "  checks:\n"
         "  - guard:Bounds.Clamp_v1#ordered",
+    ),
+    (
+        "row-renamed", R, "id: B01", "id: B10",
+        "C:16:77: L104 unknown requirement B01, named in 2 places\n"
+        "    hint: did you mean B10? Else add its row to bounds/requirements.yaml:\n"
+        "- id: B01\n"
+        "  kind: P\n"
+        "  section: \"1\"\n"
+        "  text: ...\n"
+        "  checks:\n"
+        "  - guard:Bounds.Clamp_v1#ordered\n"
+        "  - group:Bounds.Clamp_v1::wrong-bounds",
     ),
     (
         "guard-twice", C, "ensures:\n",

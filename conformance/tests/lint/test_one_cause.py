@@ -25,7 +25,7 @@ EXTRA = "clamped: {type: uint64}\n  extra: {type: uint64}"
         (C, "clamped: {type: uint64}", EXTRA, ["C:1 L502"]),  # no case has the output, so L306 finds no result
         (C, "  low:   {type: uint64}", "  low:   {type: uint32}", ["C:1 L502"]),
         (C, "id: ordered, that", "id: ordred, that", ["C:1 L502", "R:9 L106"]),  # the mutant names it too
-        (R, "id: B01", "id: B03", ["C:16 L104", "R:4 L402"]),
+        (R, "id: B01", "id: B03", ["C:16 L104"]),
         (R, "#ordered", "#ordred", ["R:9 L106"]),
         (M, "#ordered", "#ordred", ["M:6 L106"]),
     ],
