@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.contract.suggest import close_to
+from conformance.contract.suggest import close_to, sign_named
 from conformance.contract.suite import FILE, MutantLauncher, Setting, Suite
 from conformance.contract.yaml.source import MalformedContract, Position, Problem
 
@@ -102,6 +102,8 @@ def read_suite(root: Path) -> Suite:
         message = re.sub(r" \(at end of document\)\Z", "", message)
         place = Position(str(file), line, column)
         hint = 'put text in quotes: KEY = "text"' if message == "Invalid value" else "see docs/suites.md"
+        there = text.split("\n")[line - 1][column - 1 : column]
+        hint = (sign_named(there) if there and not there.isascii() else "") or hint
         raise MalformedContract([Problem(place, "C018", f"not TOML: {message}", hint)]) from None
     reading = _Reading(root, text, body)
     suite = reading.suite()

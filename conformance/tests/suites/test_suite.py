@@ -78,6 +78,7 @@ def test_a_suite_that_does_not_speak_of_second_derivations_has_not_renounced_the
     [
         ('name = "text"', "name = text", "tally.toml:2:8: C018 not TOML: Invalid value"),
         ("[backends]", "[backends", "tally.toml:5:10: C018 not TOML"),
+        ("spec =", "sp\u0435c =", "Expected '=' after a key in a key/value pair\n    hint: '\u0435' (U+0435)"),
         ("[backends]", "[backend]", "tally.toml:5:1: C018 unknown table [backend]\n    hint: did you mean backends?"),
         ("spec =", "specs =", "tally.toml:3:1: C018 unknown key 'specs' in [suite]\n    hint: did you mean spec?"),
         ('"contracts"', "3", "tally.toml:3:1: C018 spec is 3, not a path below this file, as text"),
