@@ -73,6 +73,7 @@ _TYPED: Final = str.maketrans(
         **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
         **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
         "\uff1a": ": ",
+        "\uff1d": "=",
         "\u00d7": "*",
     }
 )
