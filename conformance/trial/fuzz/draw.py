@@ -125,7 +125,7 @@ class _CallDrawer:
 
     def near(self) -> Iterator[DrawnCall]:
         """Calls near the accepted ones, and near the guards, of every listing."""
-        origins = Origins(self.words, self.seeds.by_side, self.bounds.side, self.seeds.failed, free=True)
+        origins = Origins(self.words, self.seeds.by_side, self.bounds.side, self.seeds.failed, no_file_opened=True)
         for listing in LISTINGS:
             yield from self.calls(listing.inputs(origins), DEGENERATE, listing.most)
 

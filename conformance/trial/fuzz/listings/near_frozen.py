@@ -10,6 +10,7 @@ from typing import Final
 
 from conformance.trial.fuzz.listings.guards import at_numbers, beside_guards
 from conformance.trial.fuzz.listings.inputs import exchanged, neighbours, pair_variants, triple_variants, versions
+from conformance.trial.fuzz.listings.marks import marks_of_texts, texts_alike
 from conformance.trial.fuzz.listings.renamings import renamings, twins
 from conformance.trial.fuzz.listings.written import numbers_in_texts, parts_of_texts, texts_together
 from conformance.trial.fuzz.seed import ACCEPTED, InputPlaces, Vocabulary
@@ -31,7 +32,7 @@ class Origins:
     by_side: Mapping[str, Sequence[Native]]
     side: Callable[[Native], str | None]
     failed: int = 0  # of the last accepted ones, that the reference refuses all the same
-    free: bool = False  # a text may become any path, because no file is opened
+    no_file_opened: bool = False  # so a text may become any path
 
     @property
     def accepted(self) -> Sequence[Native]:
@@ -75,8 +76,9 @@ def _triples(origins: Origins) -> Iterator[Native]:
 
 def _written(make: Callable[..., Iterator[Native]], origins: Origins) -> Iterator[Native]:
     """Texts in which a part is changed; where files are opened, no text with a part of a path that is no name."""
-    made = make(origins.words.inside, origins.answered)
-    return made if origins.free else (native for native in made if not _has_odd_path(origins.words.inside, native))
+    inside = origins.words.inside
+    made = make(inside, origins.answered)
+    return made if origins.no_file_opened else (native for native in made if not _has_odd_path(inside, native))
 
 
 def _has_odd_path(inside: InputPlaces, native: Native) -> bool:
@@ -97,4 +99,6 @@ LISTINGS: Final = (
     Listing(partial(_written, numbers_in_texts), _MOST_WRITTEN),
     Listing(partial(_written, parts_of_texts), _MOST_WRITTEN),
     Listing(partial(_written, texts_together), 150),
+    Listing(partial(_written, marks_of_texts), 300),
+    Listing(partial(_written, texts_alike), 300),
 )

@@ -21,6 +21,7 @@ from conformance.vectors.place import ASTRAL, OTHER_DIGITS, WIDE, Place, put
 
 _LONGEST: Final = 400  # letters of a text whose parts are changed
 _MOST_TEXTS: Final = 4  # of one leaf, that are built differently
+_FEW: Final = 8  # texts of all leaves
 _MOST: Final = 600  # inputs of each listing
 _LEAST: Final = 60  # if the input has many texts
 _MOST_PARTS: Final = 8  # numbers, words or separators of one text
@@ -70,29 +71,39 @@ def texts_together(inside: InputPlaces, natives: Iterable[Native]) -> Iterator[N
     found: dict[tuple[str, str], tuple[Written, Written]] = {}
     texts: dict[str, dict[str, str]] = {}
     for native in natives:
-        some = [Written(native, place, place.value) for place in inside.first(native) if _is_text(place)]
+        some = [Written(native, place, place.value) for place in inside.first(native) if is_text(place)]
         for one in some:
             texts.setdefault(one.place.key, {}).setdefault(shape(one.text), one.text)
         for one, other in combinations(some, 2):
             if shape(one.text) == shape(other.text) and _NUMBER.search(one.text):
                 found.setdefault((one.place.key, other.place.key), (one, other))
     pairs = [(two, {**texts[key[1]], **texts[key[0]]}.values()) for key, two in found.items()]
-    ordered = [(two, text) for two, some in pairs for text in sorted(some, key=_parts_of, reverse=True)]
+    ordered = [(two, text) for two, some in pairs for text in sorted(some, key=richest, reverse=True)]
     yield from by_turns(_beside(*two, text) for two, text in ordered)
 
 
 def written(inside: InputPlaces, natives: Iterable[Native]) -> list[Written]:
     """The first texts of every leaf that are built differently; among these, those of most parts come first.
 
+    If the input has few texts, one of them comes again where the others are built differently, or later in a list.
     One word alone is left out: other listings change it.
     """
     found: dict[str, dict[str, Written]] = {}
+    again: dict[str, dict[tuple[Any, ...], Written]] = {}
     for native in natives:
-        for place in inside.first(native):
-            if (text := text_at(place)) is not None and shape(text) != _WORD_ALONE:
-                found.setdefault(place.key, {}).setdefault(shape(text), Written(native, place, text))
-    ordered = [sorted(some.values(), key=lambda one: _parts_of(one.text), reverse=True) for some in found.values()]
-    return list(by_turns(some[:_MOST_TEXTS] for some in ordered))
+        texts = [(place, text) for place in inside.all(native) if (text := text_at(place)) is not None]
+        beside = {place.key: shape(text) for place, text in reversed(texts)}
+        for place, text in texts:
+            if (built := shape(text)) == _WORD_ALONE:
+                continue
+            one = Written(native, place, text)
+            if found.setdefault(place.key, {}).setdefault(built, one) is not one:
+                others = [other for key, other in beside.items() if key != place.key]
+                again.setdefault(place.key, {}).setdefault((built, *others), one)
+    ordered = [sorted(some.values(), key=lambda one: richest(one.text), reverse=True) for some in found.values()]
+    first = list(by_turns(some[:_MOST_TEXTS] for some in ordered))
+    more = by_turns(some.values() for some in again.values())
+    return [*first, *islice(more, max(0, _FEW - len(first)))]
 
 
 def share(texts: Sequence[Written]) -> int:
@@ -106,7 +117,7 @@ def text_at(place: Place) -> str | None:
     value = place.value
     if type(value) is bytes and place.type == Scalar("bytes") and len(value) <= _LONGEST and item_in(value) is None:
         return readable(value)
-    return value if _is_text(place) else None
+    return value if is_text(place) else None
 
 
 def readable(data: bytes) -> str | None:
@@ -123,13 +134,19 @@ def shape(text: str) -> str:
     return _WORD.sub("a", _NUMBER.sub("0", text))
 
 
-def _parts_of(text: str) -> tuple[int, int]:
-    """How many kinds of parts a text has, and how many parts."""
+def parts_in(text: str) -> list[re.Match[str]]:
+    """The parts of a text: numbers, words, and letter by letter what is neither."""
+    return [*_PART.finditer(text)]
+
+
+def richest(text: str) -> tuple[int, int]:
+    """A key to sort texts by: how many kinds of parts a text has, and how many parts."""
     built = shape(text)
     return len(set(built)), len(built)
 
 
-def _is_text(place: Place) -> bool:
+def is_text(place: Place) -> bool:
+    """Whether a place has a string, not empty and not too long to be changed part by part."""
     return place.type == Scalar("string") and place.is_there and 0 < len(place.value) <= _LONGEST
 
 
@@ -163,7 +180,7 @@ def other_numbers(run: str) -> Iterator[str]:
 
 def numbers_replaced(text: str) -> Iterator[str]:
     """A text with each of its numbers replaced, and with several of them, by turns."""
-    runs = _some([*_NUMBER.finditer(text)])
+    runs = some_of([*_NUMBER.finditer(text)])
     yield from by_turns([*map(_renumbered, [text] * len(runs), runs), _together(text, runs)])
 
 
@@ -184,20 +201,20 @@ def _together(text: str, runs: Sequence[re.Match[str]]) -> Iterator[str]:
 
 def _replaced(text: str, runs: Sequence[re.Match[str]], others: Sequence[str]) -> str:
     for run, other in reversed([*zip(runs, others, strict=True)]):
-        text = _at(text, run, other)
+        text = at_part(text, run, other)
     return text
 
 
 def _renumbered(text: str, run: re.Match[str]) -> Iterator[str]:
-    yield from (_at(text, run, other) for other in other_numbers(run[0]))
+    yield from (at_part(text, run, other) for other in other_numbers(run[0]))
 
 
 def _spread(text: str, runs: Sequence[re.Match[str]], digits: str) -> str:
     """A text with these digits in its numbers: as many as before in all but the first, the others in the first."""
     for run in runs[:0:-1]:
         width = len(run[0])
-        text, digits = _at(text, run, digits[-width:] or "0"), digits[:-width]
-    return _at(text, runs[0], digits or "0")
+        text, digits = at_part(text, run, digits[-width:] or "0"), digits[:-width]
+    return at_part(text, runs[0], digits or "0")
 
 
 def _with_numbers(one: Written) -> Iterator[Native]:
@@ -211,18 +228,19 @@ def _beside(one: Written, other: Written, text: str) -> Iterator[Native]:
         changed: Native = put(one.made(first), other.place.path, second)
         return changed
 
-    runs = _some([*_NUMBER.finditer(text)])
+    runs = some_of([*_NUMBER.finditer(text)])
     for first, second in _DELTAS:
-        yield from (both(_at(text, run, str(first)), _at(text, run, str(second))) for run in runs)
+        yield from (both(at_part(text, run, str(first)), at_part(text, run, str(second))) for run in runs)
     for near in (text.swapcase(), text.upper(), f"0{text}", f"{text}0", f"{text}.0", text[:-1]):
         yield from (both(text, near), both(near, text))
 
 
-def _at(text: str, part: re.Match[str], other: str) -> str:
+def at_part(text: str, part: re.Match[str], other: str) -> str:
+    """A text with another part in place of this one."""
     return text[: part.start()] + other + text[part.end() :]
 
 
-def _some(parts: Sequence[Any]) -> Sequence[Any]:
+def some_of(parts: Sequence[Any]) -> Sequence[Any]:
     """The first and the last of many parts."""
     half = _MOST_PARTS // 2
     return parts if len(parts) <= _MOST_PARTS else [*parts[:half], *parts[-half:]]
@@ -268,11 +286,11 @@ def _separators(text: str) -> Iterator[str]:
 
 def _separated(text: str, part: re.Match[str]) -> Iterator[str]:
     mark = part[0]
-    yield from (_at(text, part, mark * 2), text + mark, mark + text, _at(text, part, ""))
-    yield from (text.replace(mark, mark * 2), _at(text, part, f" {mark}"), _at(text, part, f"{mark} "))
-    yield from (_at(text, part, f"{mark}\t"), _at(text, part, mark * 3), text + mark * 2)
+    yield from (at_part(text, part, mark * 2), text + mark, mark + text, at_part(text, part, ""))
+    yield from (text.replace(mark, mark * 2), at_part(text, part, f" {mark}"), at_part(text, part, f"{mark} "))
+    yield from (at_part(text, part, f"{mark}\t"), at_part(text, part, mark * 3), text + mark * 2)
     for other in _SEPARATORS:
-        yield from (_at(text, part, other), _at(text, part, mark + other))
+        yield from (at_part(text, part, other), at_part(text, part, mark + other))
     yield from (text.replace(mark, other) for other in _SEPARATORS)
 
 
@@ -280,17 +298,18 @@ def _words(text: str) -> Iterator[str]:
     """Each word or number: left out, twice, in another case, replaced; the pieces before and behind a separator."""
     parts = [part for part in _PART.finditer(text) if part[0].isalnum()]
     yield from (text.upper(), text.lower())
-    yield from by_turns(map(_reworded, [text] * len(parts), _some(parts)))
+    yield from by_turns(map(_reworded, [text] * len(parts), some_of(parts)))
 
 
 def _reworded(text: str, part: re.Match[str]) -> Iterator[str]:
     word = part[0]
-    yield from (_at(text, part, ""), text[: part.start()], text[part.start() :], text[: part.end()], text[part.end() :])
-    yield from (_at(text, part, word.swapcase()), _at(text, part, word * 2))
-    separator = text[part.start() - 1 : part.start()] or text[part.end() : part.end() + 1]
-    yield from (_at(text, part, f"{word}{separator}{word}"), _at(text, part, f"{word}{separator}{word.swapcase()}"))
-    yield text + separator + text[part.start() :]
-    yield from (_at(text, part, other) for other in _WORDS)
+    start, end = part.span()
+    yield from (at_part(text, part, ""), text[:start], text[start:], text[:end], text[end:])
+    yield from (at_part(text, part, word.swapcase()), at_part(text, part, word * 2))
+    separator = text[start - 1 : start] or text[end : end + 1]
+    yield from (at_part(text, part, f"{word}{separator}{other}") for other in (word, word.swapcase()))
+    yield text + separator + text[start:]
+    yield from (at_part(text, part, other) for other in _WORDS)
 
 
 def _inserted(text: str) -> Iterator[str]:
@@ -298,22 +317,22 @@ def _inserted(text: str) -> Iterator[str]:
     for letters in _INSERTED:
         yield from (text[:middle] + letters + text[middle:], text + letters, letters + text)
     for letters in _INSERTED[:9]:
-        yield from (text[: part.end()] + letters + text[part.end() :] for part in _some([*_PART.finditer(text)])[:-1])
+        yield from (text[: part.end()] + letters + text[part.end() :] for part in some_of([*_PART.finditer(text)])[:-1])
     yield unicodedata.normalize("NFC", text)
     yield unicodedata.normalize("NFKC", text)
 
 
 def _escapes(text: str) -> Iterator[str]:
     """Escapes with other codes, and hex digits with other bytes, in both cases."""
-    for escape in _some([*_ESCAPE.finditer(text)])[:2]:
+    for escape in some_of([*_ESCAPE.finditer(text)])[:2]:
         yield "".join(f"{escape[1]}{code}" for code in ("EF", "BB", "BF")) + text
-        yield from (_at(text, escape, f"{escape[1]}{code.replace('%', escape[1])}") for code in _CODES)
-        yield from (_at(text, escape, escape[0].swapcase()), _at(text, escape, escape[0][:-1]))
-    for run in _some([*_HEX.finditer(text)])[:2]:
+        yield from (at_part(text, escape, f"{escape[1]}{code.replace('%', escape[1])}") for code in _CODES)
+        yield from (at_part(text, escape, escape[0].swapcase()), at_part(text, escape, escape[0][:-1]))
+    for run in some_of([*_HEX.finditer(text)])[:2]:
         size = len(run[0])
         for octets in _OCTETS:
-            yield from (_at(text, run, octets + run[0][2:]), _at(text, run, (octets * size)[:size]))
-            yield _at(text, run, run[0] + octets)
+            yield from (at_part(text, run, octets + run[0][2:]), at_part(text, run, (octets * size)[:size]))
+            yield at_part(text, run, run[0] + octets)
 
 
 def _with_parts(one: Written) -> Iterator[Native]:
