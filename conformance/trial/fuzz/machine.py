@@ -21,7 +21,7 @@ from conformance.trial.fuzz.listings.programs import (
     nothing_asked,
     opening,
 )
-from conformance.trial.fuzz.listings.sequences import ended, refused_later, repeated, rounds
+from conformance.trial.fuzz.listings.sequences import ended, refused_between, refused_later, repeated, rounds
 from conformance.trial.fuzz.operator import (
     LEAST_SUCCEEDED,
     SEEN_ONCE,
@@ -59,7 +59,10 @@ _REFUSED, _ASKED, _FORESEEN = "refused", "asked", "foreseen"
 def fuzz_machine(task: FuzzTask, wanted: int) -> tuple[Result, Mapping[str, Any]]:
     """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures."""
     search = MachineSearch(task)
-    listings = (opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, repeated, long_leaves)
+    listings = (
+        opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, refused_between, repeated,
+        long_leaves,
+    )  # fmt: skip
     for program in ended(search.pool):
         search.try_one(program, alone=True)
     search.try_near_handles(traces_of_every_operation(search.methods, task.cases))

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from conformance.contract.machine import State
 from conformance.contract.types import Enum
 from conformance.trial.fuzz.listings.programs import fullest_inputs, open_handles
 from conformance.trial.fuzz.program import Program, ProgramCall, method_of
-from conformance.trial.fuzz.program_draw import Pool, opening_turns, reading, within
+from conformance.trial.fuzz.program_draw import Pool, is_judged, opening_turns, reading, within
 
 _REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
 _MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
+_MOST_TRIED: Final = 12  # inputs of an operation that are asked where the state refuses them
 
 
 def repeated(pool: Pool) -> Iterator[Program]:
@@ -64,6 +66,27 @@ def refused_later(pool: Pool) -> Iterator[Program]:
             for other in [one for one in left if not pool.passes(one, state)]:
                 left.remove(other)
                 yield (given, *[turn] * count, other, *look, turn, *look)
+
+
+def refused_between(pool: Pool) -> Iterator[Program]:
+    """For the first few handles, one call after another that the state lets through, and before each the calls that it
+    refuses.
+
+    This finds backends that change their state and then refuse the call, where the same call again does not show it.
+    """
+    names = [name for name in pool.seeds if _is_asked(pool, name)]
+    turns = [replace(seed, handle=0) for name in names for seed in pool.seeds[name][:_MOST_TRIED] if within(pool, seed)]
+    for given, fresh in islice(opening_turns(pool), _MOST_HANDLES):
+        program, state, left = [given], fresh, list(turns)
+        while len(program) < _MOST_TURNS:
+            refused = [turn for turn in turns if not pool.passes(turn, state) and is_judged(pool, turn)]
+            accepted = next((turn for turn in left if pool.passes(turn, state)), None)
+            if accepted is None:
+                break
+            program += [*refused, *(reading(pool, [0]) if refused else ()), accepted]
+            left.remove(accepted)
+            state = pool.after(accepted, state)
+        yield (*program, *reading(pool, [0]))
 
 
 def ended(pool: Pool) -> Iterator[Program]:
