@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +27,7 @@ from conformance.trial.client import Client
 from conformance.trial.fuzz import fuzz_operator
 from conformance.trial.fuzz.listings.handles import TAKEN
 from conformance.trial.fuzz.listings.programs import degenerate
+from conformance.trial.fuzz.listings.sequences import refused_between
 from conformance.trial.fuzz.machine import FOUND
 from conformance.trial.fuzz.operator import SEEN_ONCE
 from conformance.trial.fuzz.program import ProgramCall, without_turns
@@ -232,3 +233,69 @@ def test_what_a_call_gave_is_asked_for_through_operations_that_share_an_input() 
         and first.native["split"] == second.native["split"]
     }
     assert len(asked) > 5
+
+
+LIMITER = """\
+machine: Limiter
+version: 1.0.0
+purpose: Let so many calls through per interval.
+source: {seed: counter, section: "1"}
+equivalence: E0
+purity: stateful
+handle: {else: CONTRACT_VIOLATION, requirement: K01}
+state: {burst: {type: uint64}, interval: {type: uint64}, tokens: {type: uint64}, at: {type: uint64}}
+operations:
+  Open:
+    opens: handle
+    inputs: {burst: {type: uint64}, interval: {type: uint64}}
+    outputs: {handle: {type: handle}}
+    requires:
+    - {id: some, that: "burst >= 1u && interval >= 1u", else: CONTRACT_VIOLATION, requirement: K01}
+    becomes: {burst: burst, interval: interval, tokens: burst, at: 0u}
+    examples: {burst: [3, 1, 2], interval: [10, 1]}
+  Take:
+    inputs: {handle: {type: handle}, now: {type: uint64}, cost: {type: uint64}}
+    outputs: {tokens: {type: uint64}}
+    let:
+      gained: "(now - state.at) / state.interval"
+      available: "min(state.burst, state.tokens + gained)"
+    requires:
+    - {id: forwards, that: "now >= state.at", else: CONTRACT_VIOLATION, requirement: K01}
+    - {id: enough, that: "cost <= available", else: COUNTER_OVERFLOW, requirement: K01}
+    becomes: {tokens: available - cost, at: state.at + gained * state.interval}
+    keeps: [burst, interval]
+    examples: {now: [0, 5, 10, 25], cost: [1, 2]}
+vectors:
+- group: derived
+  why: Every operation in every state.
+  requirement: K01
+  derive: {depth: 2}
+"""
+
+
+def limited(program: Sequence[ProgramCall], kept: str) -> list[Any]:
+    """What a limiter answers that keeps this part of its new state even if it refuses the call."""
+    given = program[0].native
+    tokens, at, answers = given["burst"], 0, list[Any]()
+    for turn in program[1:]:
+        gained = (turn.native["now"] - at) // given["interval"]
+        available = min(given["burst"], tokens + gained)
+        if turn.native["now"] < at:
+            answers.append("CONTRACT_VIOLATION")
+        elif turn.native["cost"] <= available:
+            tokens, at = available - turn.native["cost"], at + gained * given["interval"]
+            answers.append(tokens)
+        else:
+            answers.append("COUNTER_OVERFLOW")
+            at += gained * given["interval"] if "time" in kept else 0
+            tokens = available if "tokens" in kept else tokens
+    return answers
+
+
+@pytest.mark.parametrize("kept", ["time", "time and tokens"])
+def test_a_refused_call_that_changes_the_state_is_noticed_by_the_calls_after_it(kept: str, tmp_path: Path) -> None:
+    spec = load(tmp_path, LIMITER)
+    pool = pool_of(spec.contracts["Limiter"], (), codebook_of(spec))
+    asked = list(refused_between(pool))
+    assert any(limited(program, kept) != limited(program, "") for program in asked)
+    assert all(set(limited(program, "")) >= {"COUNTER_OVERFLOW"} for program in asked)

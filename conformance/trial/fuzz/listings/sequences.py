@@ -70,7 +70,7 @@ def refused_later(pool: Pool) -> Iterator[Program]:
 
 def refused_between(pool: Pool) -> Iterator[Program]:
     """For the first few handles, one call after another that the state lets through, and before each the calls that it
-    refuses.
+    refuses, the first of them twice.
 
     This finds backends that change their state and then refuse the call, where the same call again does not show it.
     """
@@ -83,7 +83,7 @@ def refused_between(pool: Pool) -> Iterator[Program]:
             accepted = next((turn for turn in left if pool.passes(turn, state)), None)
             if accepted is None:
                 break
-            program += [*refused, *(reading(pool, [0]) if refused else ()), accepted]
+            program += [*refused, *refused[:1], *(reading(pool, [0]) if refused else ()), accepted]
             left.remove(accepted)
             state = pool.after(accepted, state)
         yield (*program, *reading(pool, [0]))
