@@ -19,6 +19,7 @@ from conformance.trial.law import LawBroken, LawTalk, Tools, known_laws
 
 JSON = DIALECTS["json"]
 BATCH = "UML_OS.Data.NextBatch_v2"
+_FEW = 3  # instances of a law for a backend of which nothing is expected; no code that reads answers is in others alone
 _TOGETHER = 100  # calls of a law; with more, it would be noticed later that enough was said
 Native = dict[str, Any]
 Memory = dict[Any, Any]
@@ -126,8 +127,9 @@ def told(law: str, wrongs: Sequence[tuple[Wrong, str]]) -> list[list[str]]:
     instances = list(known_laws(SHIPPED)[law].instances(Tools(codebook(), JSON), use))
     asked = [
         Conversation(f"{number}::{one.slug}", partial(talk, number, one.start))
-        for one in instances  # one of each backend first: most say at once what is expected
-        for number in range(len(wrongs))
+        for place, one in enumerate(instances)  # one of each backend first: most say at once what is expected
+        for number, (_, said) in enumerate(wrongs)
+        if said or place < _FEW
     ]
     driver = Driver(resolve("reference", SHIPPED), JSON, codebook(), timeout=30.0)
     for _ in driver.run(asked):  # whoever is lost over a wrong question has said nothing

@@ -29,6 +29,8 @@ from conformance.tests.small_corpus import rule_with
 
 CODES = [rule.code for rule in RULES]
 PER_RULE = 12  # of the faults of all contracts and pages; at least ten must be readable
+# A fault there takes seconds, as it evaluates hundreds of cases; other contracts have every kind of fault as well.
+LONG = ("Stream", "UML_OS.Data.NextBatch_v2", "Batch.LinearizeCells")
 
 
 @cache
@@ -48,7 +50,7 @@ def _forgotten() -> Iterator[None]:
 
 @pytest.mark.parametrize("code", CODES)
 def test_a_rule_finds_every_fault_that_it_is_for(code: str) -> None:
-    some = spread(shipped_faults()[code], PER_RULE)
+    some = spread([fault for fault in shipped_faults()[code] if not fault.name.startswith(LONG)], PER_RULE)
     found = outcomes(some, [rule_with(code)])
     assert [name for name, is_found in found if not is_found] == []
     assert len(found) >= 10

@@ -34,10 +34,11 @@ def test_a_complaint_has_its_own_lines_alone() -> None:
     assert [line for line in said if line.startswith("CONFORMANT")] == []
 
 
+@pytest.mark.usefixtures("built")
 def test_the_stderr_of_a_backend_that_cannot_start_forges_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     code = f"import sys; sys.stderr.buffer.write({HOSTILE.encode()!r} * 3)"
     backend = shlex.join([sys.executable, "-c", code])
-    assert status_of(["run", "--profile", "quick", "-k", "EncodeCursors", "--backend", backend]) == 2
+    assert status_of(["run", "--profile", "quick", "-k", "pinned-orders", "--backend", backend]) == 2
     printed = capsys.readouterr()
     lines = (printed.out + printed.err).split("\n")
     assert all(line.isprintable() for line in lines)
