@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.contract.cel.engine import variables_of
+from conformance.contract.cel.engine import given_text, variables_of
 from conformance.contract.cel.expression import Environment, Expression
 from conformance.contract.suggest import nearest
 from conformance.contract.types import (
@@ -120,7 +120,7 @@ def native(type_: Type, value: Any) -> Any:
             return None if value is None else bytes(value)
         case Scalar(name) if name in FLOAT_BYTES:
             return None if value is None else float(value)
-    return value
+    return given_text(value)
 
 
 def known(needs: frozenset[str], state: State | None) -> bool:

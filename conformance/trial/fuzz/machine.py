@@ -22,6 +22,7 @@ from conformance.trial.fuzz.listings.programs import (
     opening,
 )
 from conformance.trial.fuzz.listings.sequences import ended, refused_between, refused_later, repeated, rounds
+from conformance.trial.fuzz.listings.walks import walks
 from conformance.trial.fuzz.operator import (
     LEAST_SUCCEEDED,
     SEEN_ONCE,
@@ -60,7 +61,7 @@ def fuzz_machine(task: FuzzTask, wanted: int) -> tuple[Result, Mapping[str, Any]
     """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures."""
     search = MachineSearch(task)
     listings = (
-        opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, refused_between, repeated,
+        opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, refused_between, repeated, walks,
         long_leaves,
     )  # fmt: skip
     for program in ended(search.pool):

@@ -31,7 +31,7 @@ _AGAIN: Final = 2 / 3  # of the turns use a closed handle if none is open
 _HANDLES: Final = ["live"] * 16 + ["closed"] * 2 + ["not given"]
 _CHANGES: Final = [0, 0, 1, 1, 2]  # places of an example that a turn changes
 _COMPARED: Final = 8  # first handles, and inputs of an operation on each
-_TRIES: Final = 4  # draws until a turn succeeds that should
+_TRIES: Final = 8  # draws until a turn succeeds that should, from the second on of any operation
 
 
 @dataclass(slots=True)
@@ -191,6 +191,7 @@ def _program(random: Random, pool: Pool, opening: Sequence[str], taking: Sequenc
     turns: list[ProgramCall] = []
     live: dict[int, State] = {}
     closed: list[int] = []
+    lasting = [name for name in taking if not pool.model.closes(name)] or taking
     for _ in range(random.randint(2, LONGEST)):
         begins = not (live or closed) or random.random() < _SELDOM or (not live and random.random() >= _AGAIN)
         operator = random.choice(opening if begins else taking)
@@ -199,6 +200,10 @@ def _program(random: Random, pool: Pool, opening: Sequence[str], taking: Sequenc
             handle = _drawn_handle(random, live, closed)
         wanted = random.random() < _LUCKY
         for attempt in range(_TRIES):
+            if attempt and wanted and not begins:
+                operator = random.choice(lasting)
+                if attempt + 1 == _TRIES:  # no state of a handle may let anything through any more
+                    operator, handle = random.choice(opening), None
             seeds = pool.good if wanted else pool.seeds
             turn = _drawn_turn(random, pool, replace(random.choice(seeds[operator]), handle=handle))
             reached = pool.reach(turn, live.get(NOT_GIVEN if handle is None else handle))

@@ -16,7 +16,7 @@ from conformance.trial.fuzz.program import NOT_GIVEN, Program, ProgramCall, meth
 from conformance.trial.fuzz.program_draw import LONGEST, Pool, may_be_asked, opening_turns, reading, within
 from conformance.trial.fuzz.seed import ACCEPTED, longest_of
 from conformance.trial.generator import Native
-from conformance.vectors.conversation.state_tracking import OUTSIDE, SUCCEEDS
+from conformance.vectors.conversation.state_tracking import OUTSIDE, SUCCEEDS, UNSURE
 from conformance.vectors.place import ABSENT, Place, degenerates, put
 
 _MOST_LISTED: Final = 60  # degenerate inputs of an operation
@@ -45,7 +45,8 @@ def _sides(pool: Pool) -> Iterator[Program]:
         elif first is not None and seeds:
             given, state = first
             yield (given, replace(seeds[0], handle=NOT_GIVEN))
-            for turn in (replace(seed, handle=0) for seed in seeds):
+            bare = _degenerate(pool, operator, 0, _MOST_LISTED) if operator in pool.inputs else ()
+            for turn in chain((replace(seed, handle=0) for seed in seeds), bare):
                 if _is_new(pool, turn, state, seen):
                     yield (given, turn)
 
@@ -69,6 +70,16 @@ def degenerate(pool: Pool) -> Iterator[Program]:
             yield from ((turn, *reading(pool, [0])) for turn in asked)
         else:
             yield from _on_handles(pool, asked, handles)
+
+
+def refused_turns(pool: Pool, operator: str) -> Iterator[ProgramCall]:
+    """For every guard that refuses some input on the plain handle, the first such turn."""
+    seen = {SUCCEEDS, UNSURE, OUTSIDE}
+    state = None if pool.plain is None else pool.plain[1]
+    for turn in _varied(pool, operator, 0) if operator in pool.inputs else ():
+        if (side := pool.reach(turn, state).side) not in seen:
+            seen.add(side)
+            yield turn
 
 
 def long_leaves(pool: Pool) -> Iterator[Program]:

@@ -18,6 +18,7 @@ _REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
 _MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
+_MOST_TIMES: Final = 2  # that one turn is let through between refused ones
 _MOST_TRIED: Final = 12  # inputs of an operation that are asked where the state refuses them
 
 
@@ -77,16 +78,42 @@ def refused_between(pool: Pool) -> Iterator[Program]:
     names = [name for name in pool.seeds if _is_asked(pool, name)]
     turns = [replace(seed, handle=0) for name in names for seed in pool.seeds[name][:_MOST_TRIED] if within(pool, seed)]
     for given, fresh in islice(opening_turns(pool), _MOST_HANDLES):
-        program, state, left = [given], fresh, list(turns)
-        while len(program) < _MOST_TURNS:
-            refused = [turn for turn in turns if not pool.passes(turn, state) and is_judged(pool, turn)]
-            accepted = next((turn for turn in left if pool.passes(turn, state)), None)
-            if accepted is None:
+        program, state = [given], fresh
+        asked: Counter[str | int] = Counter()  # by operation, and by turn
+        while True:
+            refused = _of_each_side(pool, turns, state)
+            program += [*refused, *refused[:1], *(reading(pool, [0]) if refused else ())]
+            possible = [turn for turn in turns if asked[id(turn)] < _MOST_TIMES and pool.passes(turn, state)]
+            if not possible or len(program) >= _MOST_TURNS:
                 break
-            program += [*refused, *refused[:1], *(reading(pool, [0]) if refused else ()), accepted]
-            left.remove(accepted)
+            accepted = _best(pool, turns, possible, state, asked)
+            asked.update((accepted.operator, id(accepted)))
+            program.append(accepted)
             state = pool.after(accepted, state)
         yield (*program, *reading(pool, [0]))
+
+
+def _of_each_side(pool: Pool, turns: Sequence[ProgramCall], state: State) -> list[ProgramCall]:
+    """For every operation and guard that refuses it in a state, the first and the last of these turns."""
+    found: dict[tuple[str, str], list[ProgramCall]] = {}
+    for turn in turns:
+        if not pool.passes(turn, state) and is_judged(pool, turn):
+            found.setdefault((turn.operator, pool.reach(turn, state).side), []).append(turn)
+    return [turn for some in found.values() for turn in (some[:1] + some[1:][-1:])]
+
+
+def _best(
+    pool: Pool, turns: Sequence[ProgramCall], possible: Sequence[ProgramCall], state: State, asked: Counter[str | int]
+) -> ProgramCall:
+    """The turn to go on with: of the operation that was asked least often; what ends everything comes last."""
+    first: dict[str, ProgramCall] = {}
+    for turn in sorted(possible, key=lambda one: asked[id(one)]):
+        first.setdefault(turn.operator, turn)
+    for turn in sorted(first.values(), key=lambda one: asked[one.operator]):
+        after = pool.after(turn, state)
+        if any(pool.passes(other, after) for other in turns):
+            return turn
+    return possible[0]
 
 
 def ended(pool: Pool) -> Iterator[Program]:
