@@ -70,13 +70,13 @@ operations:
     becomes: {{status: "'new'", owner: owner}}
     examples: {{owner: [a]}}
   Write:
-    inputs: {{handle: {{type: handle}}, line: {{type: string}}}}
+    inputs: {{handle: {{type: handle}}, line: {{type: string}}, copies: {{type: uint64}}}}
     outputs: {{}}
     requires:
     - {{id: new, that: "state.status == 'new'", else: CONTRACT_VIOLATION, requirement: K01}}
     - {{id: some, that: "size(line) >= 1", else: COUNTER_OVERFLOW, requirement: K01}}
     keeps: [status, owner]
-    examples: {{line: [a, b, c, d, e, f, g, h, i, j, k, l]}}
+    examples: {{line: [a, b, c, d, e, f, g, h, i, j, k, l], copies: [1]}}
   Send:
     inputs: {{handle: {{type: handle}}}}
     outputs: {{}}
@@ -143,11 +143,12 @@ def test_calls_are_drawn_that_succeed_although_handles_come_to_an_end(tmp_path: 
     assert sides[True] > 0.75 * sides.total()
 
 
-def test_a_guard_that_no_example_reaches_is_reached_by_an_empty_value_on_a_fresh_handle(tmp_path: Path) -> None:
-    programs_ = [program for program in opening(pool_for(tmp_path, PARCEL, "Parcel")) if len(program) == 2]
-    assert [turn.native for _, turn in programs_ if turn.operator == "Parcel.Write" and turn.handle == 0] == [
-        {"line": "a"},
-        {"line": ""},
+def test_a_fresh_handle_gets_an_empty_value_where_only_that_is_refused_and_all_empty_at_once(tmp_path: Path) -> None:
+    asked = [program for program in opening(pool_for(tmp_path, PARCEL, "Parcel")) if len(program) == 2]
+    assert [turn.native for _, turn in asked if turn.operator == "Parcel.Write" and turn.handle == 0] == [
+        {"line": "", "copies": 0},
+        {"line": "a", "copies": 1},
+        {"line": "", "copies": 1},
     ]
 
 

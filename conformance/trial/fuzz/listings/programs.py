@@ -45,6 +45,8 @@ def _sides(pool: Pool) -> Iterator[Program]:
         elif first is not None and seeds:
             given, state = first
             yield (given, replace(seeds[0], handle=NOT_GIVEN))
+            if operator in pool.inputs:
+                yield from ((given, turn) for turn in _turns(pool, operator, 0, _all_empty(pool, operator)))
             bare = _degenerate(pool, operator, 0, _MOST_LISTED) if operator in pool.inputs else ()
             for turn in chain((replace(seed, handle=0) for seed in seeds), bare):
                 if _is_new(pool, turn, state, seen):
@@ -182,6 +184,17 @@ def _varied(pool: Pool, operator: str, handle: int | None) -> Iterator[ProgramCa
     origins = Origins(words, _by_side(pool, operator), partial(_side, pool, operator))
     for listing in LISTINGS:
         yield from islice(_turns(pool, operator, handle, listing.inputs(origins)), _MOST_OTHER)
+
+
+def _all_empty(pool: Pool, operator: str) -> Iterator[Native]:
+    """An input with every part empty at once, if it has several parts: on a fresh handle they may equal the state."""
+    native = pool.good[operator][0].native
+    places = [place for place in pool.words[operator].inside.first(native) if len(place.path) == 1 and place.is_there]
+    for place in places:
+        bare = (value for value in degenerates(place) if value is not ABSENT and _is_empty(value))
+        native = put(native, place.path, next(bare, place.value))
+    if len(places) > 1:
+        yield native
 
 
 def _alike(pool: Pool, operator: str) -> list[Native]:

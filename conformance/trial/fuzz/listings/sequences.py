@@ -16,6 +16,7 @@ from conformance.trial.fuzz.program_draw import Pool, is_judged, opening_turns, 
 
 _REPEATED: Final = 12  # turns with the same inputs
 _MOST_TURNS: Final = 20  # of a program in which operations follow each other, beside those that read
+_MOST_WITHOUT_FILES: Final = 40  # of one with refused calls, which cost less there
 _MOST_HANDLES: Final = 6  # of different kinds, each the start of one such program
 _MOST_SEEDS: Final = 6  # inputs of an operation that are tried in a state
 _MOST_TIMES: Final = 2  # that one turn is let through between refused ones
@@ -77,6 +78,7 @@ def refused_between(pool: Pool) -> Iterator[Program]:
     """
     names = [name for name in pool.seeds if _is_asked(pool, name)]
     turns = [replace(seed, handle=0) for name in names for seed in pool.seeds[name][:_MOST_TRIED] if within(pool, seed)]
+    most = _MOST_TURNS if pool.contract.purity == "io" else _MOST_WITHOUT_FILES
     for given, fresh in islice(opening_turns(pool), _MOST_HANDLES):
         program, state = [given], fresh
         asked: Counter[str | int] = Counter()  # by operation, and by turn
@@ -84,7 +86,7 @@ def refused_between(pool: Pool) -> Iterator[Program]:
             refused = _of_each_side(pool, turns, state)
             program += [*refused, *refused[:1], *(reading(pool, [0]) if refused else ())]
             possible = [turn for turn in turns if asked[id(turn)] < _MOST_TIMES and pool.passes(turn, state)]
-            if not possible or len(program) >= _MOST_TURNS:
+            if not possible or len(program) >= most:
                 break
             accepted = _best(pool, turns, possible, state, asked)
             asked.update((accepted.operator, id(accepted)))

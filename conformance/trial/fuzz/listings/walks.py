@@ -20,13 +20,14 @@ from conformance.vectors.conversation.state_tracking import SUCCEEDS
 from conformance.vectors.place import Place, put
 
 _MOST_HANDLES: Final = 3  # that are opened as an example says
-_WALKS: Final = 12
-_TURNS: Final = 16  # of a walk
+_WALKS: Final = 24
+_WALKS_WITH_FILES: Final = 3  # whose calls cost more
+_TURNS: Final = 20  # of a walk
 _TRIES: Final = 6  # draws of a turn until the state lets it through, or refuses it
-_RUN: Final = 7  # turns of one operation in a row, in every second walk
+_RUN: Final = 9  # turns of one operation in a row, in every second walk
 _REFUSED: Final = 1 / 5  # of the turns are to be refused
 _FIRST: Final = 2  # leaves, at most, that a number is the sum with
-_NEAR: Final = 2 / 3  # of the leaves get a value that the walk has had already, or one near it
+_NEAR: Final = 3 / 4  # of the leaves get a value that the walk has had already, or one near it
 _LARGE: Final = 2**32 + 5  # which wraps in 32 bits
 
 
@@ -35,8 +36,9 @@ def walks(pool: Pool) -> Iterator[Program]:
     random = Random("walks")  # noqa: S311
     names = [name for name in dict.fromkeys(pool.taking) if not pool.model.closes(name)]
     wrong = {name: list(refused_turns(pool, name)) for name in names}
+    most = _WALKS_WITH_FILES if pool.contract.purity == "io" else _WALKS
     handles = [*islice(opening_turns(pool), _MOST_HANDLES), *_large(pool)]
-    for k, (given, state) in enumerate(islice(cycle(handles), _WALKS if names else 0)):
+    for k, (given, state) in enumerate(islice(cycle(handles), most if names else 0)):
         first = k // 2 % len(names)
         order = [*names[first:], *names[:first]] if k % 2 else []
         yield (*_walk(random, pool, wrong, order, given, state), *reading(pool, [0]))
@@ -103,7 +105,7 @@ def _values(random: Random, place: Place, known: Sequence[Place]) -> Iterator[An
     match place.type:
         case Scalar(name) if name in INTEGER_RANGES:
             low, high = INTEGER_RANGES[name]
-            near = (one, last, last + 1, last + 1, last + 2, last + first, last + first, last + first - 1)
+            near = (one, last, last, last, last + 1, last + 1, last + 2, last + first, last + first - 1)
             yield from (value for value in near if low <= value <= high)
         case Scalar("string"):
             yield from (one, one, last, one.swapcase(), "")
