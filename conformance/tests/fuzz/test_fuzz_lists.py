@@ -135,7 +135,7 @@ def test_a_long_list_is_asked_on_a_handle_with_room(tmp_path: Path) -> None:
 def test_a_call_that_is_refused_does_not_do_a_part_of_it(tmp_path: Path) -> None:
     result = fuzzed(tmp_path, "adds-a-part", shrunk=True)
     assert (result.verdict, result.details["trace"][-1].split(",")[0]) == (Verdict.FAIL, f"- {{step: {result.step}")
-    assert len(result.details["trace"]) == 4
+    assert len(result.details["trace"]) == 3
 
 
 def test_the_same_call_is_asked_again_and_again(tmp_path: Path) -> None:
