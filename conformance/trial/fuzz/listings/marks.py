@@ -93,7 +93,8 @@ def of_same_length(text: str) -> Iterator[str]:
     A text whose length is checked is refused where a letter is added.
     """
     zeros = _DIGIT.sub("0", _SMALL.sub("a", _CAPITAL.sub("A", text)))
-    least = zeros.replace("0", max(zeros)) if max(zeros) in "Aa" else zeros
+    letter = max(zeros, default="")
+    least = zeros.replace("0", letter) if letter in "Aa" else zeros  # in Base32 and its like 0 is no digit
     yield from dict.fromkeys((least, zeros))
     for mark in _marks(text):
         start, end = mark.span()
