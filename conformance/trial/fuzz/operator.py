@@ -172,7 +172,8 @@ class FuzzCounts:
 def unreached_sides(guards: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """A sentence for each side of a guard on which no call lay."""
     for id_, counts in guards.items():
-        yield from (f"no call was {side} by the guard {id_}" for side, count in counts.items() if not count)
+        sides = (side for side, count in counts.items() if not count)
+        yield from (f"no call was {side} by the guard {id_} (add an example or a case of one)" for side in sides)
 
 
 def fuzz_check(contract: Contract) -> Check:
