@@ -73,7 +73,7 @@ def _walk(
     for _ in range(_TURNS):
         wanted = random.random() >= _REFUSED
         for attempt in range(_TRIES):
-            done += _RUN - done % _RUN if attempt in (2, 4) else 0
+            done += _RUN - done % _RUN if attempt in (2, 4) else 0  # nothing fits: on to the next operation
             name = order[done // _RUN % len(order)] if order else random.choice(names)
             seeds = pool.seeds[name] if wanted or attempt % 2 or not wrong[name] else wrong[name]
             turn = replace(random.choice(seeds), handle=0)
