@@ -43,6 +43,7 @@ def test_all_kinds_of_cases_are_frozen_alike_by_one_job_or_two(tmp_path: Path) -
     one = freeze(questions, derived_by(backend(tmp_path), codebook), 1)
     told: list[tuple[int, int]] = []
     two = freeze(questions, derived_by(backend(tmp_path), codebook), 2, lambda done, total: told.append((done, total)))
+    assert told, "each derivation is told"
     assert told == [(k + 1, len(told)) for k in range(len(told))], "the backends work side by side, and one count runs"
     assert one.problems == ()
     assert one == two
