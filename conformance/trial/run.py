@@ -321,8 +321,12 @@ class _Run:
                     break
                 since = time.perf_counter()
                 cases = self.corpus.cases.get(one.contract.operator, ())
-                with right.recalled(one.check.id):
-                    result, figures = one.fuzz(cases, backend, right, self.codebook, examples=examples, seed=seed)
+                try:
+                    with right.recalled(one.check.id):
+                        result, figures = one.fuzz(cases, backend, right, self.codebook, examples=examples, seed=seed)
+                except Exception as error:
+                    error.add_note(f"in the check {one.check.id}")
+                    raise
                 with silent.get_lock():
                     silent.value += result.outcome == "timeout" and not result.of_suite
                 stderr = (right if result.of_suite else backend).stderr if result.outcome == "crash" else ""

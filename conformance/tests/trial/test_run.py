@@ -93,6 +93,16 @@ def test_the_stderr_of_a_backend_that_fuzzing_loses_is_kept() -> None:
     assert run.observations["stderr"] == {check: "I leave\n"}
 
 
+def test_an_internal_error_in_fuzzing_names_the_check() -> None:
+    check = f"{OPERATOR}?fuzz"
+    with (
+        patch("conformance.trial.fuzz.Fuzzing.fuzz", side_effect=ZeroDivisionError),
+        pytest.raises(ZeroDivisionError) as raised,
+    ):
+        tried(backend("right"), profile="standard", select=(check,), reference=backend("right"))
+    assert f"in the check {check}" in raised.value.__notes__
+
+
 def kept(profile: str) -> Case:
     return replace(halved(2), id=f"{OPERATOR}::kept-for::{profile}", profile=profile)
 

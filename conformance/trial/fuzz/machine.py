@@ -14,6 +14,7 @@ from conformance.codec.codebook import Codebook
 from conformance.trial.check import Result, Verdict, lost, unjudged
 from conformance.trial.client import Walked, walked_by_both
 from conformance.trial.fuzz.listings.handles import NearHandles, traces_of_every_operation
+from conformance.trial.fuzz.listings.long_programs import long_programs
 from conformance.trial.fuzz.listings.programs import (
     degenerate,
     emptied_programs,
@@ -22,7 +23,6 @@ from conformance.trial.fuzz.listings.programs import (
     opening,
 )
 from conformance.trial.fuzz.listings.sequences import ended, refused_between, refused_later, repeated, rounds
-from conformance.trial.fuzz.listings.walks import walks
 from conformance.trial.fuzz.operator import (
     LEAST_SUCCEEDED,
     SEEN_ONCE,
@@ -61,8 +61,8 @@ def fuzz_machine(task: FuzzTask, wanted: int) -> tuple[Result, Mapping[str, Any]
     """Fuzz one machine with about `wanted` drawn calls after the listed ones; the result and the figures."""
     search = MachineSearch(task)
     listings = (
-        opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, refused_between, repeated, walks,
-        long_leaves,
+        opening, degenerate, emptied_programs, rounds, nothing_asked, refused_later, refused_between, repeated,
+        long_programs, long_leaves,
     )  # fmt: skip
     for program in ended(search.pool):
         search.try_one(program, alone=True)

@@ -73,6 +73,11 @@ class Pool:
         return self.reach(turn, state).after or {}
 
     @property
+    def keeps_files(self) -> bool:
+        """Whether the calls of the machine read or write files: each costs more."""
+        return self.contract.purity == "io"
+
+    @property
     def opening(self) -> list[str]:
         """The operations that open a handle and can be drawn; those that files may refuse come up less often."""
         opening = [name for name in self.seeds if self.model.opening(name)]

@@ -72,24 +72,25 @@ def refused_later(pool: Pool) -> Iterator[Program]:
 
 def refused_between(pool: Pool) -> Iterator[Program]:
     """For the first few handles, one call after another that the state lets through, and before each the calls that it
-    refuses, the first of them twice.
+    refuses: the first and the last that each guard refuses, then the very first again.
 
     This finds backends that change their state and then refuse the call, where the same call again does not show it.
     """
     names = [name for name in pool.seeds if _is_asked(pool, name)]
     turns = [replace(seed, handle=0) for name in names for seed in pool.seeds[name][:_MOST_TRIED] if within(pool, seed)]
-    most = _MOST_TURNS if pool.contract.purity == "io" else _MOST_WITHOUT_FILES
+    most = _MOST_TURNS if pool.keeps_files else _MOST_WITHOUT_FILES
     for given, fresh in islice(opening_turns(pool), _MOST_HANDLES):
         program, state = [given], fresh
-        asked: Counter[str | int] = Counter()  # by operation, and by turn
+        asked: Counter[int] = Counter()  # of each turn, by its index
         while True:
             refused = _of_each_side(pool, turns, state)
             program += [*refused, *refused[:1], *(reading(pool, [0]) if refused else ())]
-            possible = [turn for turn in turns if asked[id(turn)] < _MOST_TIMES and pool.passes(turn, state)]
+            possible = [k for k, turn in enumerate(turns) if asked[k] < _MOST_TIMES and pool.passes(turn, state)]
             if not possible or len(program) >= most:
                 break
-            accepted = _best(pool, turns, possible, state, asked)
-            asked.update((accepted.operator, id(accepted)))
+            best = _best(pool, turns, possible, state, asked)
+            asked[best] += 1
+            accepted = turns[best]
             program.append(accepted)
             state = pool.after(accepted, state)
         yield (*program, *reading(pool, [0]))
@@ -105,16 +106,19 @@ def _of_each_side(pool: Pool, turns: Sequence[ProgramCall], state: State) -> lis
 
 
 def _best(
-    pool: Pool, turns: Sequence[ProgramCall], possible: Sequence[ProgramCall], state: State, asked: Counter[str | int]
-) -> ProgramCall:
+    pool: Pool, turns: Sequence[ProgramCall], possible: Sequence[int], state: State, asked: Mapping[int, int]
+) -> int:
     """The turn to go on with: of the operation that was asked least often; what ends everything comes last."""
-    first: dict[str, ProgramCall] = {}
-    for turn in sorted(possible, key=lambda one: asked[id(one)]):
-        first.setdefault(turn.operator, turn)
-    for turn in sorted(first.values(), key=lambda one: asked[one.operator]):
-        after = pool.after(turn, state)
+    times: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    for k, count in asked.items():
+        times[turns[k].operator] += count
+    for k in sorted(possible, key=lambda one: asked.get(one, 0)):
+        first.setdefault(turns[k].operator, k)
+    for name in sorted(first, key=lambda one: times[one]):
+        after = pool.after(turns[first[name]], state)
         if any(pool.passes(other, after) for other in turns):
-            return turn
+            return first[name]
     return possible[0]
 
 

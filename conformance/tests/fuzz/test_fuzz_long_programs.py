@@ -12,9 +12,9 @@ import pytest
 
 from conformance.codec.codebook import codebook_of
 from conformance.tests.counter_spec import load
+from conformance.trial.fuzz.listings.long_programs import long_programs
 from conformance.trial.fuzz.listings.programs import opening
 from conformance.trial.fuzz.listings.sequences import refused_between
-from conformance.trial.fuzz.listings.walks import walks
 from conformance.trial.fuzz.program import ProgramCall
 from conformance.trial.fuzz.program_draw import Pool, pool_of, programs
 
@@ -124,8 +124,8 @@ def written(program: Sequence[ProgramCall], mistake: str) -> list[Any]:
 @pytest.mark.parametrize(
     "mistake", ["a refusal clears", "the redo stays", "five are kept", "the first is redone first"]
 )
-def test_a_history_that_no_expression_knows_is_noticed_by_walks(mistake: str, tmp_path: Path) -> None:
-    asked = list(walks(pool_for(tmp_path, PAPER, "Paper")))
+def test_a_history_that_no_expression_knows_is_noticed_by_long_programs(mistake: str, tmp_path: Path) -> None:
+    asked = list(long_programs(pool_for(tmp_path, PAPER, "Paper")))
     assert any(written(program, mistake) != written(program, "") for program in asked)
 
 
@@ -152,11 +152,20 @@ def test_a_fresh_handle_gets_an_empty_value_where_only_that_is_refused_and_all_e
     ]
 
 
-def test_a_walk_from_state_to_state_takes_the_operations_by_turns(tmp_path: Path) -> None:
+def test_between_refused_calls_the_operations_are_let_through_by_turns(tmp_path: Path) -> None:
     """Not every input of the first operation before the second is asked at all."""
     program = next(refused_between(pool_for(tmp_path, PARCEL, "Parcel")))
     assert {"Parcel.Write", "Parcel.Send", "Parcel.Lose"} <= {turn.operator for turn in program}
     assert [turn.operator for turn in program].index("Parcel.Send") < 10
+
+
+def test_the_first_refused_call_comes_again_in_the_same_state(tmp_path: Path) -> None:
+    """A backend may refuse a call once and let it through the second time."""
+    pool = pool_for(tmp_path, PARCEL, "Parcel")
+    given, *turns = next(refused_between(pool))
+    state = pool.after(given, None)
+    refused = turns[: next(k for k, turn in enumerate(turns) if pool.passes(turn, state))]
+    assert refused.count(refused[0]) == 2
 
 
 def test_a_text_with_a_nul_is_kept_in_the_state_as_it_is(tmp_path: Path) -> None:

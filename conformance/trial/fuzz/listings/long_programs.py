@@ -1,4 +1,4 @@
-"""Walks of one handle: many calls in a row, most of which the state lets through, with values of the calls before them.
+"""Long programs on one handle: many calls, most of which the state lets through, with values of the calls before them.
 
 Where no expression knows the state (a history, what expires), only such a sequence shows what a backend keeps.
 """
@@ -20,28 +20,28 @@ from conformance.vectors.conversation.state_tracking import SUCCEEDS
 from conformance.vectors.place import Place, put
 
 _MOST_HANDLES: Final = 3  # that are opened as an example says
-_WALKS: Final = 24
-_WALKS_WITH_FILES: Final = 3  # whose calls cost more
-_TURNS: Final = 20  # of a walk
+_PROGRAMS: Final = 24
+_WITH_FILES: Final = 3  # whose calls cost more
+_TURNS: Final = 20  # of a program
 _TRIES: Final = 6  # draws of a turn until the state lets it through, or refuses it
-_RUN: Final = 9  # turns of one operation in a row, in every second walk
+_RUN: Final = 9  # turns of one operation in a row, in every second program
 _REFUSED: Final = 1 / 5  # of the turns are to be refused
 _FIRST: Final = 2  # leaves, at most, that a number is the sum with
-_NEAR: Final = 3 / 4  # of the leaves get a value that the walk has had already, or one near it
+_NEAR: Final = 3 / 4  # of the leaves get a value that the program has had already, or one near it
 _LARGE: Final = 2**32 + 5  # which wraps in 32 bits
 
 
-def walks(pool: Pool) -> Iterator[Program]:
-    """For the first few handles and one with large numbers, some walks from a fixed seed; each is read at its end."""
+def long_programs(pool: Pool) -> Iterator[Program]:
+    """For the first few handles and one with large numbers, some programs from a fixed seed; each reads at its end."""
     random = Random("walks")  # noqa: S311
     names = [name for name in dict.fromkeys(pool.taking) if not pool.model.closes(name)]
     wrong = {name: list(refused_turns(pool, name)) for name in names}
-    most = _WALKS_WITH_FILES if pool.contract.purity == "io" else _WALKS
+    most = _WITH_FILES if pool.keeps_files else _PROGRAMS
     handles = [*islice(opening_turns(pool), _MOST_HANDLES), *_large(pool)]
     for k, (given, state) in enumerate(islice(cycle(handles), most if names else 0)):
         first = k // 2 % len(names)
         order = [*names[first:], *names[:first]] if k % 2 else []
-        yield (*_walk(random, pool, wrong, order, given, state), *reading(pool, [0]))
+        yield (*_drawn(random, pool, wrong, order, given, state), *reading(pool, [0]))
 
 
 def _large(pool: Pool) -> Iterator[tuple[ProgramCall, State]]:
@@ -57,7 +57,7 @@ def _large(pool: Pool) -> Iterator[tuple[ProgramCall, State]]:
         yield turn, pool.after(turn, None)
 
 
-def _walk(
+def _drawn(
     random: Random,
     pool: Pool,
     wrong: Mapping[str, Sequence[ProgramCall]],
@@ -65,7 +65,7 @@ def _walk(
     given: ProgramCall,
     state: State,
 ) -> Iterator[ProgramCall]:
-    """A walk; with an `order`, each operation comes some times in a row, then the next one."""
+    """The calls of a program; with an `order`, each operation comes some times in a row, then the next one."""
     yield given
     names = list(wrong)
     known = list(_leaves(pool, given))
