@@ -36,7 +36,7 @@ def case_facts(case: Case, library: Library) -> list[Fact]:
     for number, step in enumerate(case.steps, start=1):
         if isinstance(step, CallStep):
             if case.kind == "trace":
-                facts.append(Fact("step", f"{step.name}: {step.operator}"))
+                facts.append(Fact("step", cut(f"{step.name}: {step.operator} {json_text(step.inputs)}", 400)))
             expected = step.expected
             refusal = isinstance(expected, ExpectedFailure)
             said = f"failure {expected.code}" if isinstance(expected, ExpectedFailure) else json_text(expected.fields)

@@ -47,8 +47,11 @@ from conformance.vectors.frozen.corpus import Corpus
 _MARKS = "[#!?%]"  # the sign after the operator in the id of a check that is no vector
 
 
-def explain(target: str, options: AnswerOptions) -> int:
-    """Print all facts; return 1 if a named backend and the reference answer differently."""
+def explain(target: str, options: AnswerOptions, run: bool = True) -> int:
+    """Print all facts; return 1 if a named backend and the reference answer differently.
+
+    Without `run`, only the facts of the specification are printed, and no backend is started.
+    """
     library = specification()
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     if operator == target and not is_operator(library, target) and (entry := entry_facts(target, library)):
@@ -78,6 +81,8 @@ def explain(target: str, options: AnswerOptions) -> int:
         if case is None and options.inputs is None and options.record is None:
             if options.backend is not None:
                 say(f"--backend {options.backend!r}: not asked; name a vector, or give --inputs or --record", err=True)
+            return 0
+        if not run:
             return 0
     elif options.search and options.backend is None:
         raise CommandError(
@@ -244,6 +249,7 @@ def _replayed(
     default=None,
     help="A record.json: explain the call that failed CHECK in that run.",
 )
+@click.option("--no-run", is_flag=True, help="Start no backend, not even the reference: show what the contract says.")
 @timeout_option
 def command(
     target: str,
@@ -257,6 +263,7 @@ def command(
     position: int | None,
     search: bool,
     every: bool,
+    no_run: bool,
 ) -> int:
     """Show the contract clause and the requirement behind a check, and how the reference derives a value.
 
@@ -269,5 +276,11 @@ def command(
       tally explain "$CHECK" --backend "python my-backend/backend.py"
     """
 
+    asking = {"--backend": backend, "--inputs": inputs, "--record": record, "--position": position, "--index": index}
+    asking |= {"--first-difference": search or None, "--path": path or None, "--step": step or None}
+    asks = [option for option, value in asking.items() if value is not None]
+    if no_run and asks:
+        raise click.UsageError(f"{asks[0]} asks a backend, and --no-run starts none")
     given = None if inputs is None else inputs.read()
-    return explain(target, AnswerOptions(backend, path, index, step, given, record, timeout, position, search, every))
+    options = AnswerOptions(backend, path, index, step, given, record, timeout, position, search, every)
+    return explain(target, options, run=not no_run)

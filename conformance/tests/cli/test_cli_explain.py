@@ -12,6 +12,7 @@ import pytest
 from conformance.cli.main import status_of
 
 ORDER = "UML_OS.Data.SeededBlockPermute_v1"
+NEXT = "UML_OS.Data.NextBatch_v2"
 MAP = "UML_OS.Data.SeededIntraBlockMap_v1"
 NINE = "mutant:philox-nine-rounds"
 EIGHT, LONG_RUN = f"{ORDER}::pinned-orders::eight", f"{ORDER}::every-size-to-256::accumulate"
@@ -52,6 +53,10 @@ PAGES: dict[str, tuple[list[str], int, str, list[str]]] = {
     "a trace at the step where the backend parts": (
         [TRACE, "--backend", NINE], 1, "out", ["where       step first", "differs at  batch_sample_indices["]
     ),
+    "a trace shows the inputs of its steps, and starts nothing if that is asked": (
+        [TRACE, "--no-run"], 0, "out", [f'step        first: {NEXT} {{"cursor_in": {{', "expected    {"]
+    ),
+    "what asks a backend is not for --no-run": ([EIGHT, "--no-run", "--backend", "x"], 2, "err", ["--backend asks a"]),
     "no such step": ([TRACE, "--step", "no"], 2, "err", ["its steps are first,"]),
     "a refused call names the guard that decides": (
         [f"{ORDER}::no-blocks::none"],
