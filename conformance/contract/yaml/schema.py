@@ -171,6 +171,8 @@ def _elsewhere(source: Source, key: str, path: ValuePath, error: ValidationError
     allowed = ", ".join(sorted({*known, *(("gives", "fails") if "pin" in known else ())}))
     if key in ("gives", "fails") and "cases" in known:
         return f"{key} is the answer of `cases`: name each case, - {{id: NAME, set: {{PATH: VALUE}}, {key}: ...}}"
+    if key in ("of", "item", "items") and "type" in known:
+        return "the type of an item is part of the type: list<string>, map<string, uint64>"
     top = source.value.keys() if path and isinstance(source.value, dict) else ()
     if path and (key in _TOP or key in top):
         return f"{key} is a key of the file: begin its line at the left margin. Allowed here: {allowed}"
