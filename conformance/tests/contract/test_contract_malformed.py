@@ -38,7 +38,7 @@ SPOILT = [
     ("code-of-purity", "purity: pure", "purity: impure", "impure", "C002", "one of pure", "did you mean pure?"),
     ("unknown-type", "half:  {type: uint64}", "half:  {type: uint65}", "uint65", "C003", "'uint65'", "uint64"),
     ("unknown-list-item", "half:  {type: uint64}", "half:  {type: list<nat>}", "list<nat>", "C003", "'nat'", "uint64?"),
-    ("item-beside-type", "half:  {type: uint64}", "half:  {type: list, of: bool}", "of:", "C002", "'of'", "list<string>"),
+    ("item-beside-type", "half:  {type: uint64}", "half:  {type: list, of: a}", "of:", "C002", "'of'", "list<string>"),
     ("enum-no-values", "half:  {type: uint64}", "half:  {type: enum}", "{type: enum", "C003", "values", "first"),
     ("struct-in-type", "half:  {type: uint64}", "half:  {type: '{a: bool}'}", "'{a: bool", "C003", "written", "fields"),
     ("struct-bare", "half:  {type: uint64}", "half:  {type: struct}", "{type: struct}\nl", "C003", "fields", "each"),
