@@ -238,6 +238,10 @@ def command(
         ),
         (same_process and sandboxed, "--same-process has no sandbox: the backend runs in this process"),
         (any(not pattern.strip() for pattern in select), "-k needs a pattern: an empty one selects everything"),
+        (
+            expected is not None and expected in [one.path for one in formats],
+            "--format names the file of --expected-failures, which it would overwrite",
+        ),
         (listed and given_in(context, "output", "formats"), "--list runs nothing, so there is no report to write"),
     ):
         if wrong:
