@@ -117,6 +117,8 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
     # The contract language costs 200 ms, which a pytest without a backend should not pay.
     from conformance.backend.resolve import BackendNotFound
     from conformance.backend.sandbox import NoSandbox
+    from conformance.cli.console import CommandError
+    from conformance.cli.lint_outcome import require_clean_contracts
     from conformance.contract.library import load_library
     from conformance.contract.yaml.source import MalformedContract
     from conformance.pytest_checks import CheckProcess
@@ -125,7 +127,8 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
     try:
         suite = _suite(config)
         options, folder = _options(config, suite), _folder(config, _BACKEND)
-        config.stash[_PROCESS] = process = CheckProcess(load_library(suite), load_corpus(suite), options, folder)
+        library, corpus = load_library(suite), load_corpus(suite)
+        config.stash[_PROCESS] = process = CheckProcess(library, corpus, options, folder)
         found = process.collect()
     except (BackendNotFound, NoSandbox, MalformedContract, CorruptedCorpus) as error:
         raise pytest.UsageError(str(error)) from None
@@ -137,13 +140,21 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
         raise pytest.UsageError(
             f"the backend declares no operator of the {len(chosen)} selected checks; its hello names what it declares"
         )
+    # As `tally run`; with pytest-xdist, the main process has looked before the workers.
+    if options.includes("standard") and not (_selects(config) or hasattr(config, "workerinput")):
+        try:
+            require_clean_contracts(library, corpus)
+        except CommandError as error:
+            raise pytest.UsageError(str(error)) from None
     return process, options, found
 
 
 def _setting(config: pytest.Config, name: str) -> str:
-    """What the command line says, else the ini file; empty where neither does."""
+    """What the command line says, else the ini file; empty where neither does. Raises pytest.UsageError."""
     key = f"tally_{name.replace('-', '_')}"
     given = config.getoption(key)
+    if given == "":
+        raise pytest.UsageError(f"--{key.replace('_', '-')} is empty; is a variable of the shell not set?")
     return str(config.getini(key) if given is None else given)
 
 
@@ -166,6 +177,11 @@ def _is_path(argument: str, config: pytest.Config) -> bool:
     """Whether an argument names a file, a folder or a package; everything else is for us."""
     place = config.invocation_params.dir / argument.split("::")[0].split("[")[0]
     return bool(config.getoption("pyargs")) or os.path.lexists(place)
+
+
+def _selects(config: pytest.Config) -> bool:
+    """Whether the user chose some of the checks, or only wants to see them."""
+    return bool(config.stash.get(_NAMED, ()) or config.option.keyword or config.option.collectonly)
 
 
 def _collects_checks(config: pytest.Config) -> bool:

@@ -139,17 +139,21 @@ def outputs_of(folder: Path | None, wanted: Sequence[Output], backends: Sequence
     wanted = tuple(dict.fromkeys(wanted))
     files = tuple(output for output in wanted if output.path is not None)
     inside = tuple(output.format for output in wanted if output.path is None)
-    paths = [output.path for output in files]
+    if inside and folder is None:
+        folder = LAST
+    folders = _folders(folder, backends)
+    inside = tuple(dict.fromkeys(["json", *inside]))
+    names = {OBSERVATIONS: "", **{FORMATS[name].file: name for name in inside}}
+    taken = {os.path.realpath(one / name): format_ for one in folders.values() for name, format_ in names.items()}
     for output in files:
-        if paths.count(output.path) > 1:
-            raise click.UsageError(f"--format {output}: another format goes to the same place")
+        assert output.path is not None
+        if taken.setdefault(os.path.realpath(output.path), output.format) != output.format:
+            raise click.UsageError(f"--format {output}: another file of this run goes to the same place")
         if len(backends) > 1 and not FORMATS[output.format].several:
             raise click.UsageError(
                 f"--format {output}: one file of this format shows one backend; without a path each gets its own"
             )
-    if inside and folder is None:
-        folder = LAST
-    return Outputs(_folders(folder, backends), tuple(dict.fromkeys(["json", *inside])), files)
+    return Outputs(folders, inside, files)
 
 
 def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:

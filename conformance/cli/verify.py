@@ -96,8 +96,9 @@ def command(
     """
     if not key_files and policy_file is None:
         raise click.UsageError("no key that you trust is named: give --key FILE.pub, or --policy FILE")
-    if readable and not replay:
-        raise click.UsageError("--sandbox-read is for --replay")
+    for option, given in (("--backend", backend), ("--sandbox", sandbox), ("--sandbox-read", readable)):
+        if given and not replay:
+            raise click.UsageError(f"{option} is for --replay")
     if replay and (backend is None or artifact_text is None):
         raise click.UsageError("--replay needs --backend TEXT and --artifact PATH")
     schemas = schema_folder(current_suite())

@@ -22,6 +22,7 @@ from conformance.report.record import (
     record_with_verdict,
 )
 from conformance.report.writer import OBSERVATIONS, Observations
+from conformance.trial.check import Verdict
 from conformance.vectors.jsontext import strict_json
 
 PREVIEW: Final = 1 << 20  # bytes at the start of a file that show whether it is a run trace
@@ -256,14 +257,20 @@ def _schema(file: Path) -> dict[str, Any]:
 
 
 def _require_consistent(record: Record, data: bytes, file: Path) -> None:
-    """Raise BrokenRecord if the verdict does not follow from the results, or tally would write other bytes."""
+    """Raise BrokenRecord if the counts or the verdict do not follow from the results, or tally would write other
+    bytes."""
     ids = [entry["id"] for entry in record.entries]
     if twice := [id_ for id_, times in Counter(ids).items() if times > 1]:
         raise BrokenRecord(str(file), f"the check {twice[0]!r:.200} comes twice", "run `tally run` again")
-    again = record_with_verdict(record.members)
-    for name in ("verdict", "verdicts"):
+    ran = [entry for entry in record.entries if entry["verdict"] != Verdict.NOT_APPLICABLE]
+    counts = {**record["counts"], "run": len(ran), "not_applicable": len(ids) - len(ran)}
+    if not record.members.get("stopped", 0):
+        counts["selected"] = len(ids)
+    scope = {**record["scope"], "operators": sorted({entry["operator"] for entry in ran})}
+    again = record_with_verdict({**record.members, "counts": counts, "scope": scope})
+    for name in ("counts", "scope", "verdict", "verdicts", "sentence"):
         if again[name] != record[name]:
-            said = f"its {name} is {record[name]!r:.200}, but its results give {again[name]!r}"
+            said = f"its {name} is {record[name]!r:.200}, but its results give {again[name]!r:.200}"
             raise BrokenRecord(str(file), said, "run `tally run` again")
     try:
         canonical = encode_record(record)

@@ -11,8 +11,10 @@ import pytest
 
 import conformance.cli.mutants
 import conformance.trial.mutants.floor
+from conformance.cli.known_failures import remember
 from conformance.cli.main import status_of
 from conformance.tests.small_house import CONTRACT, KEPT, OPERATOR, VECTORS, furnish
+from conformance.tests.small_spec import suite_at
 from conformance.trial.mutants.trivial import TRIVIAL
 
 Capture = pytest.CaptureFixture[str]
@@ -164,3 +166,16 @@ def test_nobody_is_judged_by_contracts_that_lint_finds_fault_with(built: Path, c
     assert "spec: T010 lint has" in said
     assert "run `tally lint`" in said
     assert status_of(["run", "--profile", "quick"]) == 0
+
+
+@pytest.mark.parametrize("failed", [{}, {"a check that is gone": True}])
+def test_a_verdict_on_all_checks_needs_clean_contracts_also_where_no_check_failed_last(
+    failed: dict[str, bool], built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("TALLY_CACHE", str(tmp_path / "cache"))
+    remember(suite_at(built), "reference", failed)
+    assert status_of(["run", "--last-failed", "--fuzz-examples", "1", "--output", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert "spec: T010 lint has" in printed.err
+    assert "CONFORMANT" not in printed.out
+    assert not (tmp_path / "out" / "record.json").exists()

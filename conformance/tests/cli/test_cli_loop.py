@@ -100,6 +100,13 @@ def test_an_expected_failure_does_not_end_a_run(tmp_path: Path, capsys: Capture)
     assert "stopped after 1 failure; 1 expected failure now passes" in verdict(capsys)
 
 
+def test_no_report_takes_the_place_of_the_list_of_expected_failures(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "known.yaml").write_text("[]")
+    assert run("--expected-failures", f"{tmp_path}/known.yaml", "--format", f"json={tmp_path}/known.yaml") == 2
+    assert "the file of --expected-failures, which it would overwrite" in capsys.readouterr().err
+    assert (tmp_path / "known.yaml").read_text() == "[]"
+
+
 def test_the_checks_that_failed_last_are_run_alone_and_the_verdict_says_so(capsys: Capture) -> None:
     assert run("--backend", BAD) == 1
     capsys.readouterr()

@@ -152,6 +152,9 @@ HOSTILE = {
     "an unknown member": (edited(extra=1), "must not contain"),
     "a better verdict": (edited(verdict="CONFORMANT"), "its results give 'NOT CONFORMANT'"),
     "other counts": (edited(verdicts={**RED["verdicts"], "fail": 0}), "its verdicts is"),
+    "more checks": (edited(counts={**RED["counts"], "run": 7}), "its counts is"),
+    "more operators": (edited(scope={**RED["scope"], "operators": [BATCH, MAP, ORDER]}), "its scope is"),
+    "a better sentence": (edited(sentence=GREEN.sentence), "its sentence is 'CONFORMANT: "),
     "a check twice": (edited(results=[*RED["results"], RED["results"][0]]), "comes twice"),
     "another layout": (forged(GOOD.replace(b'"seed": ""', b'"seed":  ""')), "not in the form"),
 }

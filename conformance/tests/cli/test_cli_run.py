@@ -193,7 +193,9 @@ def test_a_file_of_one_record_is_no_place_for_two_backends(tmp_path: Path, capsy
     [
         (["nonsense"], "'nonsense' is not one of badge, ctrf, "),
         (["json="], "'json=' has no path"),
-        (["badge=-", "ctrf=-"], "another format goes to the same place"),
+        (["badge=-", "ctrf=-"], "another file of this run goes to the same place"),
+        (["badge=gone/a", "ctrf=gone/../gone/a"], "another file of this run goes to the same place"),
+        (["badge", "html=reports/last/record.json"], "another file of this run goes to the same place"),
     ],
 )
 def test_a_format_that_cannot_be_written_is_a_usage_error(formats: list[str], said: str, capsys: Capture) -> None:

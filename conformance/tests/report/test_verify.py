@@ -54,6 +54,14 @@ def test_whom_to_trust_must_be_said(acme: Certifier, capsys: Capture) -> None:
     assert "no key that you trust is named: give --key FILE.pub" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", [("--backend", "reference"), ("--sandbox", "bwrap"), ("--sandbox-read", ".")])
+def test_nothing_is_valid_where_only_replay_was_forgotten(
+    option: tuple[str, str], acme: Certifier, capsys: Capture
+) -> None:
+    assert verify(acme, "acme.zip", *option) == 2
+    assert f"{option[0]} is for --replay" in capsys.readouterr().err
+
+
 # -- policies
 
 

@@ -235,10 +235,20 @@ def test_the_ini_file_can_name_the_backend(pytester: pytest.Pytester) -> None:
 
 def test_a_setting_that_is_wrong_is_a_usage_error(pytester: pytest.Pytester) -> None:
     wrong = {"--tally-profile=quik": "did you mean quick?", "--tally-timeout=soon": "is not a number of seconds"}
+    wrong["--tally-backend="] = "is a variable of the shell not set?"
     for option, said in wrong.items():
         done = run(pytester, option)
         assert done.ret == pytest.ExitCode.USAGE_ERROR
         assert said in done.stderr.str()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_contracts_that_lint_finds_fault_with_are_a_usage_error(
+    workers: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
+    done = run(pytester, *workers)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "spec: T010 lint has" in done.stderr.str()
 
 
 @pytest.mark.usefixtures("own")
