@@ -240,15 +240,6 @@ def test_a_system_without_process_groups_is_told(monkeypatch: pytest.MonkeyPatch
         Process([sys.executable, "-c", ""], DIALECTS["json"], 1)
 
 
-def test_a_process_that_ignores_bye_is_ended_after_its_grace() -> None:
-    running = process("ignores_bye")
-    running.hello()
-    since = time.monotonic()
-    assert running.settle(0.2) is False
-    assert time.monotonic() - since < 2
-    running.kill()
-
-
 @pytest.mark.parametrize("fleeing", [(), ("fleeing",)])
 def test_a_child_that_holds_stdout_does_not_hold_back_the_end(fleeing: tuple[str, ...]) -> None:
     since = time.monotonic()
