@@ -14,21 +14,16 @@ from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
 from conformance.contract.yaml.source import MalformedContract
 from conformance.lint.catalogue import lint
-from conformance.lint.rule import LintTarget, subject_of
-from conformance.tests.contract_parts import parts
+from conformance.lint.rule import subject_of
 from conformance.tests.counter_spec import COUNTER, NAME, backend, load, write
-from conformance.tests.lint_faults import faults, outcomes
-from conformance.tests.lint_faults.edits import drop, with_contract
-from conformance.tests.small_corpus import rule_with
 from conformance.tests.small_spec import SHIPPED, derived_by, new_folder
 from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
 from conformance.vectors.case import Question
-from conformance.vectors.frozen.build import BuiltCorpus, build, check, regenerate
+from conformance.vectors.frozen.build import BuiltCorpus, build
 from conformance.vectors.frozen.freeze import freeze
-from conformance.vectors.frozen.lock import read_lock
 from conformance.vectors.questions.expand import expand
 
 
@@ -41,10 +36,6 @@ def library() -> Library:
 def built() -> BuiltCorpus:
     made, _ = build(derived_by(backend(library().suite.root), library()))
     return made
-
-
-def subject() -> LintTarget:
-    return subject_of(library(), built().corpus, read_lock(library().suite))
 
 
 def questions(text: str, root: Path) -> tuple[Question, ...]:
@@ -106,24 +97,10 @@ def test_a_machine_that_contradicts_itself_is_refused_at_its_place(
 # -- vectors
 
 
-def test_what_the_contract_fixes_needs_no_second_backend() -> None:
-    assert built().problems == ()
-    confirmed = built().corpus.index.operators[NAME].confirmed_by
-    assert set(confirmed.values()) == {("contract",)}
-    assert len(confirmed) == 13
-
-
 def test_an_answer_that_no_equation_fixes_needs_one(tmp_path: Path) -> None:
     text = spoilt('"result.count == state.count"', '"result.count <= state.count"')
     made, _ = build(derived_by(backend(tmp_path), load(tmp_path, text)))
     assert {problem.code for problem in made.problems} == {"V003"}
-
-
-def test_a_machine_is_frozen_once_under_its_own_name() -> None:
-    root = library().suite.root
-    assert built().texts.keys() >= {"vectors/count/Counter.json", "vectors/index.json"}
-    assert not list((root / "vectors").rglob("Counter.*.json"))
-    assert check(library(), regenerate(derived_by(backend(root), library()))).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -202,29 +179,6 @@ def test_a_machine_is_held_to_the_codes_of_its_methods() -> None:
 
 
 # -- lint
-
-
-def test_lint_has_nothing_to_say_about_the_counter() -> None:
-    assert [str(finding) for finding in lint(subject())] == []
-
-
-def test_every_fault_put_into_the_counter_is_found() -> None:
-    found = {code: outcomes(some, [rule_with(code)]) for code, some in faults(subject()).items()}
-    assert [name for some in found.values() for name, is_found in some if not is_found] == []
-    assert len(found["L202"]) >= 10
-    assert all(found[code] for code in ("L301", "L303", "L305", "L306"))
-
-
-def test_nothing_can_be_taken_out_of_the_counter_without_lint_noticing() -> None:
-    whole, silent = replace(subject(), lock=None), []
-    for contract in library().contracts.values():
-        for name, path in parts(contract):
-            try:
-                found = bool(lint(with_contract(whole, contract, drop(path))))
-            except MalformedContract:
-                found = True
-            silent += [] if found else [f"{contract.operator}: {name}"]
-    assert silent == []
 
 
 def edits() -> Iterator[tuple[str, str, str, str]]:

@@ -250,12 +250,6 @@ def test_a_shrunken_corpus_is_red_in_a_check(library: Library) -> None:
     assert "at least 5" in shrunken.message
 
 
-def test_prose_asks_for_no_version(library: Library) -> None:
-    lock = released(library)
-    reworded = edited(library.suite, "purpose: Walk along a line.", "purpose: Walk.")
-    assert governance(reworded, load_corpus(library.suite), lock) == ()
-
-
 def test_a_change_of_a_shared_type_is_a_change_of_the_contract(library: Library) -> None:
     lock = released(library)
     old, new = "backwards: {type: bool, default: false}", "backwards: {type: bool}"

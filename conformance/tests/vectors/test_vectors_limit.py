@@ -29,6 +29,13 @@ def made(root: Path, text: str) -> dict[str, Any]:
     return {one.id.rsplit("::", 1)[1]: one.calls[0].inputs["label"] for one in questions}
 
 
+def test_lists_and_byte_strings_grow_by_items_and_bytes(tmp_path: Path) -> None:
+    lists = made(tmp_path / "a", contract("size(label) <= 9", type_="list<uint8>", base="[7]"))
+    assert lists == {"longest": [7] * 9, "one-more": [7] * 10}
+    strings = made(tmp_path / "b", contract("size(label) <= 9", type_="bytes", base='"00"'))
+    assert strings == {"longest": "00" * 9, "one-more": "00" * 10}
+
+
 @pytest.mark.parametrize(
     ("that", "grow", "said"),
     [
