@@ -44,7 +44,7 @@ def box(tmp_path: Path) -> Path:
     folder.mkdir()
     named = encode_canonical({"n": 1})
     (folder / sha256(named).hexdigest()).write_bytes(named)
-    whole = {"parts": ["a", "b"], "top": sha256(named).digest(), "flag": True}
+    whole = {"parts": ["a", "b"], "top": sha256(named).digest(), "flag": True, "seq": 3}
     (folder / "list.cbor").write_bytes(encode_canonical(whole))
     return tmp_path
 
@@ -60,6 +60,16 @@ def test_an_emptied_field_is_there_and_holds_nothing(box: Path) -> None:
     damage(box, "box", BOXED, "list.flag empty")
     assert listed(box)["flag"] is False
     assert [emptied_value(one) for one in (7, 1.5, "a", b"a", [1], {"a": 1})] == [0, 0.0, "", b"", [], {}]
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [("list.flag number", 1), ("list.seq float", 3.0), ("list.seq bool", True), ("list.seq null", None)],
+)
+def test_a_value_may_become_one_of_another_type(edit: str, found: object, box: Path) -> None:
+    damage(box, "box", BOXED, edit)
+    held = listed(box)[edit.split()[0].removeprefix("list.")]
+    assert (held, type(held)) == (found, type(found))
 
 
 def test_a_damaged_name_does_not_move_the_file(box: Path) -> None:
