@@ -64,6 +64,11 @@ def little(numbers: range) -> str:
     return hashlib.sha256(b"".join(number.to_bytes(8, "little") for number in numbers)).hexdigest()
 
 
+def test_a_number_is_hashed_as_eight_bytes(codebook: Codebook) -> None:
+    found = run(replace(CHAIN, output="after.at", count=1), codebook)
+    assert found.checkpoints == ((1, little(range(8, 9))),)
+
+
 def test_a_sweep_counts_and_asks_many_calls_at_a_time(codebook: Codebook) -> None:
     sweep = replace(CHAIN, generator="sweep", parameters={"place.at": {"start": "10", "step": "3"}}, count=600)
     batches: list[int] = []
