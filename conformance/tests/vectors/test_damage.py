@@ -13,7 +13,8 @@ from conformance.contract.family import FileFormat, FormedFile, Seal
 from conformance.contract.yaml.source import Position
 from conformance.trial.fuzz.file_edits import places_of
 from conformance.vectors.files.damage import another, damage, damaged_bytes, emptied_value
-from conformance.vectors.files.formed import decoded
+from conformance.vectors.files.filecodec import decode_file, encode_file
+from conformance.vectors.files.formed import crc32c, decoded
 from conformance.vectors.files.temp_roots import StepRefused
 
 PLACE = Position("formats.yaml", 1, 1)
@@ -36,6 +37,11 @@ SEALED = FileFormat(
     PLACE,
 )
 ARCHIVE = FileFormat("archive", "*.npz", {"whole": FormedFile(".", "npz")}, {"whole.n": ("changed",)}, (), b"", PLACE)
+
+
+def archive() -> bytes:
+    tensor = {"dtype": "uint8", "shape": [2], "data": "AQI="}
+    return encode_file("npz", [{"name": "metadata.json", "text": '{"n":1,"m":2}'}, {"name": "x.npy", "tensor": tensor}])
 
 
 @pytest.fixture
@@ -72,6 +78,29 @@ def test_a_value_may_become_one_of_another_type(edit: str, found: object, box: P
     assert (held, type(held)) == (found, type(found))
 
 
+def test_keys_in_the_wrong_order_are_written_so(box: Path) -> None:
+    damage(box, "box", BOXED, "list unsorted")
+    assert (box / "box" / "list.cbor").read_bytes() != encode_canonical(listed(box))
+
+
+@pytest.mark.parametrize(
+    ("edit", "member", "found"),
+    [
+        ("whole.metadata.n float", "metadata.json", '{"n":1.0,"m":2}'),
+        ("whole.metadata unsorted", "metadata.json", '{"m":2,"n":1}'),
+    ],
+)
+def test_a_field_of_an_archive_is_damaged_and_its_checksums_are_right(edit: str, member: str, found: str) -> None:
+    members = decode_file("npz", damaged_bytes(archive(), ARCHIVE, edit))  # zipfile holds it to lengths and checksums
+    assert [one["text"] for one in members if one["name"] == member] == [found]
+
+
+def test_the_header_of_an_array_is_damaged_key_by_key() -> None:
+    turned = damaged_bytes(archive(), ARCHIVE, "whole.arrays.x.fortran_order changed")
+    assert b"'fortran_order': True, 'shape': (2,), }" in turned
+    assert b"'shape': (2,), 'fortran_order'" in damaged_bytes(archive(), ARCHIVE, "whole.arrays.x unsorted")
+
+
 def test_a_damaged_name_does_not_move_the_file(box: Path) -> None:
     before = {path.name for path in (box / "box").iterdir()}
     damage(box, "box", BOXED, "list.top changed")
@@ -89,6 +118,10 @@ def test_what_is_not_there_cannot_be_damaged(box: Path) -> None:
 def test_bytes_of_another_form_cannot_be_damaged(data: bytes, edit: str) -> None:
     with pytest.raises(StepRefused):
         damaged_bytes(data, SEALED, edit)
+
+
+def test_the_checksum_is_crc32c() -> None:
+    assert crc32c(b"123456789") == 0xE3069283
 
 
 @pytest.mark.parametrize("value", [True, 0, 2**64 - 1, 1.5, "", b"", b"a", [], [1], {}])
