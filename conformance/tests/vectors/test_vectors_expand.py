@@ -39,6 +39,12 @@ def test_axes_that_share_a_last_name_are_told_apart_by_their_whole_path(tmp_path
     assert question.id == f"{OPERATOR}::g::names.at=1,place.at=2"
 
 
+def test_a_pin_of_a_chain_may_be_that_of_one_call_of_its_round(tmp_path: Path) -> None:
+    chain = 'length: 1, feed: {place: after}, each: {width: [1, 2]}, pins: {"1.width=2": {failure: CONTRACT_VIOLATION}}'
+    (question,) = expanded(tmp_path, INTRO + f"    chain: {{{chain}}}\n")
+    assert [call.pin.failure if call.pin else "" for call in question.calls] == ["", "CONTRACT_VIOLATION"]
+
+
 def test_only_a_declared_damage_is_given_on(tmp_path: Path) -> None:
     second = "{step: b, use: {place: {from: a.after, format: boxed, edit: x absent}}}"
     problem = refused(tmp_path, f"{INTRO}    trace: [{{step: a}}, {second}]\n")
