@@ -166,7 +166,7 @@ def _mother_of(process: int) -> Mother:
 def be_mother(number: int) -> None:
     """Fork for whoever is at the other end of a socket, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in (*_LATER, *(f"{_FAKES}.{name}" for name in ("carrier", "halves", "table"))):
+    for name in (*_LATER, *(f"{_FAKES}.{name}" for name in ("halves", "table"))):
         importlib.import_module(name)
     _installed(), _foreign()  # once for all forks
     with socket.socket(fileno=number) as asked:

@@ -226,11 +226,10 @@ def start(inputs):
 
 
 def add(inputs):
-    handle = next(iter(opened)) if "confuses" in sins else inputs["handle"]
-    if handle not in opened:
+    if inputs["handle"] not in opened:
         return refused("Add")
-    opened[handle] += int(inputs["number"])
-    return {"result": {"total": str(opened[handle])}}
+    opened[inputs["handle"]] += int(inputs["number"])
+    return {"result": {"total": str(opened[inputs["handle"]])}}
 
 
 def refused(name):

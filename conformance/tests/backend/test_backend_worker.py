@@ -233,15 +233,6 @@ def test_any_other_exception_is_a_crash_with_its_traceback(home: Home, body: str
     assert stderr in worker.stderr_tail.decode()
 
 
-def test_a_crash_costs_one_conversation(home: Home) -> None:
-    home.module("def hello():\n    return HELLO\ndef call(method, params):\n    return {'n': 7 // (params['n'] - 3)}\n")
-    driver = Driver(home.command(), DIALECTS["cbor"], home.codebook, START)
-    assert {one.key for one in driver.run(map(asking, range(4, 12))) if one.lost} == set()
-    finished = {one.key: one for one in driver.run(map(asking, range(2, 8)))}
-    assert {key for key, one in finished.items() if one.lost == Crash("it exited with status 70")} == {"3"}
-    assert "ZeroDivisionError" in finished["3"].stderr
-
-
 def asking(n: int) -> Conversation[Any]:
     def talk() -> Talk:
         (outcome,) = yield [Call("All_v1", {"n": str(n)})]

@@ -15,10 +15,8 @@ import pytest
 
 import conformance.backend.command
 from conformance.tests.forked_python import Forked, forking
-from conformance.tests.processes import ROOT, environment, fake_command, script_backend
-from conformance.tests.vectors_walk import BACKEND
+from conformance.tests.processes import ROOT, fake_command
 
-FAKE = "conformance.tests.fakes.echo"
 TOLD = """
 import atexit, gc, json, os, signal, sys, threading, time
 
@@ -68,13 +66,6 @@ def test_a_forked_program_finds_what_a_new_one_finds(tmp_path: Path, monkeypatch
     assert (new[0]["arguments"], new[0]["modules"], new[1:]) == (["a", "b c"], [], (" end\n", "a complaint\n", 3))
 
 
-def test_it_ends_as_a_new_one_where_it_raises(tmp_path: Path) -> None:
-    (tmp_path / "told.py").write_text("raise ValueError('no')\n")
-    for popen in (subprocess.Popen, Forked):
-        said, _, complaint, status = told(popen, tmp_path, "told")
-        assert (said, complaint.splitlines()[-1], status) == ("", "ValueError: no", 1)
-
-
 def test_another_command_is_started_anew_and_so_is_another_hash_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_fork(*_: Any) -> None:
         raise AssertionError
@@ -96,23 +87,3 @@ def test_a_process_that_the_tests_forked_forks_its_own_backends_and_its_parent_w
         statuses = [told(Forked, tmp_path, "told")[3] for _ in range(4)]
         os._exit(max(statuses) if len(set(statuses)) == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
-
-
-def test_a_forked_fake_or_script_answers_and_ends_as_a_new_one(tmp_path: Path) -> None:
-    pipe = subprocess.PIPE
-    hello = b'{"jsonrpc": "2.0", "id": 0, "method": "tally.hello", "params": {}}\n'
-    script = script_backend(tmp_path / "walk.py", BACKEND, "honest")
-    module = [sys.executable, "-S", "-m", FAKE, "honest"]
-    commands = (shlex.split(fake_command("halves", "right")), module, script.split())
-    for command in commands:
-        said = [
-            popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment()).communicate(hello, timeout=60)
-            for popen in (subprocess.Popen, Forked)
-        ]
-        assert said[0] == said[1]
-        assert b'"protocol": 1' in said[0][0]
-
-
-def test_a_folder_that_is_not_there_is_told_as_by_a_new_one(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        told(Forked, tmp_path / "gone", "told")

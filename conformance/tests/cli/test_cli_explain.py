@@ -145,15 +145,6 @@ def test_a_wrong_backend_is_explained_where_it_first_parts(capsys: Capture) -> N
     assert f"block_order[{index}] = " in page.rstrip().splitlines()[-1]
 
 
-def test_a_command_that_starts_no_backend_is_no_judgement(capsys: Capture) -> None:
-    nobody = shlex.join([sys.executable, "no-such-file.py"])
-    assert status_of(["explain", EIGHT, "--backend", nobody]) == 2
-    said = capsys.readouterr().err
-    assert "T002 the backend exited (2) before the handshake" in said
-    assert "is the command right?" in said
-    assert "No such file" in said
-
-
 def test_a_long_run_is_explained_at_its_first_wrong_call(capsys: Capture) -> None:
     assert status_of(["explain", LONG_RUN, "--backend", NINE]) == 1
     page = capsys.readouterr().out

@@ -60,6 +60,7 @@ def test_the_help_ends_with_two_examples_that_its_options_allow(words: tuple[str
         (["vectors", "check", "--profile", "gold"], "golden"),
         (["new-backend", "--language", "pyton", "x"], "python"),
         (["crash", "--model", "posx"], "posix"),
+        (["mutants", "philox"], "philox-nine-rounds"),
     ],
 )
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(

@@ -154,11 +154,6 @@ def test_a_mutant_that_no_case_notices_is_red(built: Path, capsys: Capture) -> N
     assert "red: control survived: no frozen case notices" in capsys.readouterr().out
 
 
-def test_an_unknown_mutant_is_told_its_neighbours(built: Path, capsys: Capture) -> None:
-    assert status_of(["mutants", "philox"]) == 2
-    assert "did you mean philox-nine-rounds?" in capsys.readouterr().err
-
-
 def test_nobody_is_judged_by_contracts_that_lint_finds_fault_with(built: Path, capsys: Capture) -> None:
     # The small house has no requirement files, so every clause hangs in the air.
     assert status_of(["run"]) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,26 +58,25 @@ def test_a_mutant_on_trial_is_named(mutant: str, operator: str) -> None:
     assert diagnosis == explained((mutant,), known.sentence, tuple(sorted(known.requirements)), known.rulings)
 
 
-def test_another_answer_in_one_failing_case_is_not_explained() -> None:
+def answered_otherwise(result: Result) -> Result:
+    assert result.call is not None
+    return replace(result, call=replace(result.call, answer={"result": {"block_order": ["0"]}}))
+
+
+@pytest.mark.parametrize(
+    ("of", "changed"),
+    [
+        pytest.param(Verdict.FAIL, answered_otherwise, id="another answer"),
+        pytest.param(Verdict.PASS, lambda one: replace(one, verdict=Verdict.FAIL, outcome="result"), id="one more"),
+        pytest.param(Verdict.FAIL, lambda one: Result(one.check, Verdict.PASS), id="one less"),
+    ],
+)
+def test_one_failing_case_that_is_not_the_mutant_s_is_not_explained(
+    of: Verdict, changed: Callable[[Result], Result]
+) -> None:
     results = results_of("bounded-draw-by-multiplication", ORDER)
-    k = next(k for k, result in enumerate(results) if result.verdict is Verdict.FAIL)
-    call = results[k].call
-    assert call is not None
-    results[k] = replace(results[k], call=replace(call, answer={"result": {"block_order": ["0"]}}))
-    assert shipped(results) == NOT_EXPLAINED
-
-
-def test_one_more_failing_case_is_not_explained() -> None:
-    results = results_of("bounded-draw-by-multiplication", ORDER)
-    k = next(k for k, result in enumerate(results) if result.verdict is Verdict.PASS)
-    results[k] = replace(results[k], verdict=Verdict.FAIL, outcome="result")
-    assert shipped(results) == NOT_EXPLAINED
-
-
-def test_one_failing_case_less_is_not_explained() -> None:
-    results = results_of("bounded-draw-by-multiplication", ORDER)
-    k = next(k for k, result in enumerate(results) if result.verdict is Verdict.FAIL)
-    results[k] = Result(results[k].check, Verdict.PASS)
+    k = next(k for k, result in enumerate(results) if result.verdict is of)
+    results[k] = changed(results[k])
     assert shipped(results) == NOT_EXPLAINED
 
 
@@ -137,6 +136,12 @@ def matrix(cases: str, behaviours: Mapping[str, str] | None = None, **killed: st
         for id_, slugs in killed.items()
     }
     return KillMatrix(tuple(f"O::g::{c}" for c in cases), rows)
+
+
+def many(count: int, **others: str) -> tuple[list[str], dict[str, Mutant], KillMatrix]:
+    """The names of so many mutants that two cases kill, and all mutants with them."""
+    names = [f"x{k}" for k in range(count)]
+    return names, mutants(**dict.fromkeys(names, "errs"), **others), matrix("ab", None, **dict.fromkeys(names, "ab"))
 
 
 class Asked:
@@ -262,8 +267,7 @@ def test_too_many_mutants_that_the_matrix_does_not_hold_are_not_asked() -> None:
 
 
 def test_many_suspects_of_one_failing_call_are_not_asked() -> None:
-    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
-    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
+    names, known, rows = many(MOST_FOR_ONE + 1)
     asked = Asked(**{id_: [failing("a"), failing("b")] for id_ in names})
     why = "25 known mistakes fail this case as well; only more failing cases tell them apart"
     assert diagnose([failing("a")], known, rows, asked) == Diagnosis(explained=False, sentence=why)
@@ -274,9 +278,7 @@ def test_many_suspects_of_one_failing_call_are_not_asked() -> None:
 
 
 def test_a_new_mutant_is_asked_a_single_failing_call_that_has_many_suspects() -> None:
-    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
-    rows = matrix("ab", None, **dict.fromkeys(names, "ab"))
-    known = mutants(**dict.fromkeys(names, "errs"), new="strays")
+    _, known, rows = many(MOST_FOR_ONE + 1, new="strays")
     found = diagnose([failing("a")], known, rows, Asked(new=[failing("a")]))
     assert found == single(("new",), "strays", ("N25",), ("NA25",))
 
@@ -284,30 +286,19 @@ def test_a_new_mutant_is_asked_a_single_failing_call_that_has_many_suspects() ->
 @pytest.mark.parametrize("kind", [Kind.LAW, Kind.FUZZ])
 def test_many_suspects_are_asked_where_no_frozen_case_fails(kind: Kind) -> None:
     # The matrix does not say which of them fail this law or this drawn call.
-    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
-    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
+    names, known, rows = many(MOST_FOR_ONE + 1)
     broken = result("law", Verdict.FAIL, kind=kind)
     asked = Asked(**{id_: [broken if id_ == "x3" else result("law", Verdict.PASS, kind=kind)] for id_ in names})
     asked.other = {id_: "near" for id_ in names if id_ != "x3"}
     assert diagnose([broken], known, rows, asked) == single(("x3",), "errs", ("N3",), ("NA3",))
 
 
-def test_very_many_suspects_are_not_asked_whatever_fails() -> None:
-    names = [f"x{k}" for k in range(MOST_SUSPECTS + 1)]
-    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
+@pytest.mark.parametrize(("count", "kind"), [(MOST_SUSPECTS + 1, Kind.LAW), (MOST_FOR_ONE + 1, Kind.BEHAVIOUR)])
+def test_very_many_suspects_and_many_where_behaviour_alone_fails_are_not_asked(count: int, kind: Kind) -> None:
+    _, known, rows = many(count)
     asked = Asked()
-    why = "101 known mistakes are not ruled out; only more checks tell them apart"
-    broken = result("law", Verdict.FAIL, kind=Kind.LAW)
-    assert diagnose([broken], known, rows, asked) == Diagnosis(explained=False, sentence=why)
-    assert asked.log == []
-
-
-def test_many_suspects_are_not_asked_where_behaviour_alone_fails() -> None:
-    names = [f"x{k}" for k in range(MOST_FOR_ONE + 1)]
-    known, rows = mutants(**dict.fromkeys(names, "errs")), matrix("ab", None, **dict.fromkeys(names, "ab"))
-    asked = Asked()
-    why = "25 known mistakes are not ruled out; only more checks tell them apart"
-    strange = result("strange", Verdict.FAIL, kind=Kind.BEHAVIOUR)
+    why = f"{count} known mistakes are not ruled out; only more checks tell them apart"
+    strange = result("strange", Verdict.FAIL, kind=kind)
     assert diagnose([strange], known, rows, asked) == Diagnosis(explained=False, sentence=why)
     assert asked.log == []
 

@@ -52,10 +52,18 @@ def question(**changes: str) -> AnySteps:
     return (QuestionCall("call", MAP, {**INPUTS, **changes}),)
 
 
+def probed(
+    backend: Answering, mutant: Answering, failing: FailingQuestion, cases: Sequence[Any] = (), others: Any = ()
+) -> bool:
+    """Whether a mutant answers as a backend does, near a failing question and in the others."""
+    right = cast(Client, type(backend)(lambda inputs: 0))
+    probe = MutantProbe(codebook(), cast(Client, backend), right, [failing], cases)
+    return probe.answers_alike(cast(Client, mutant), others)
+
+
 def alike(backend: Mistake, mutant: Mistake, *others: AnySteps) -> bool:
-    right, failing = Answering(lambda inputs: 0), [FailingQuestion(question(), "", "g")]
-    asked = [cast(Client, one) for one in (Answering(backend), right, Answering(mutant))]
-    return MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], others)
+    failing = FailingQuestion(question(), "", "g")
+    return probed(Answering(backend), Answering(mutant), failing, others=others)
 
 
 def size(inputs: Mapping[str, Any]) -> int:
@@ -119,11 +127,8 @@ def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
     off_by_one = 1 if number > 0 else -1
 
     def told(backend: int, mutant: int) -> bool:
-        mistakes = (off_by(backend, limit), lambda inputs: 0, off_by(mutant, limit))
-        asked = [cast(Client, Answering(one)) for one in mistakes]
-        return not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion((ask(first),))], ()).answers_alike(
-            asked[2], ()
-        )
+        one, other = (Answering(off_by(number, limit)) for number in (backend, mutant))
+        return not probed(one, other, FailingQuestion((ask(first),)))
 
     assert told(number, off_by_one)
     assert told(off_by_one, number)
@@ -132,11 +137,9 @@ def test_a_limit_off_by_more_is_not_taken_for_a_limit_off_by_one(
 
 
 def test_a_limit_far_from_the_failing_call_is_looked_for_until_it_is_exact() -> None:
-    right, failing = Answering(lambda inputs: 0), [FailingQuestion((of_number(1500),))]
     for limit, other, same in ((2001, 2004, False), (2004, 2001, False), (2001, 2001, True)):
         backend, mutant = (Answering(off_by(one - 1000, 1000)) for one in (limit, other))
-        asked = [cast(Client, one) for one in (backend, right, mutant)]
-        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], ()) is same
+        assert probed(backend, mutant, FailingQuestion((of_number(1500),))) is same
 
 
 class Reading(Answering):
@@ -157,11 +160,9 @@ def test_a_limit_on_a_number_in_a_file_is_looked_for_too(number: int) -> None:
     held = limit + 1 if number > 0 else limit
     data = encode_canonical([held, hashlib.sha256(encode_canonical(held)).digest()])
     put = FileStep("put", {"root": "a", "path": "saved", "bytes": data.hex()})
-    failing = [FailingQuestion((put, *question()), "call")]
     for other, same in ((number, True), (1 if number > 0 else -1, False)):
-        mistakes = (off_by(number, limit), lambda inputs: 0, off_by(other, limit))
-        asked = [cast(Client, Reading(one)) for one in mistakes]
-        assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], ()) is same
+        backend, mutant = (Reading(off_by(one, limit)) for one in (number, other))
+        assert probed(backend, mutant, FailingQuestion((put, *question()), "call")) is same
 
 
 def test_a_mistake_that_hangs_on_a_leaf_more_is_another_mistake() -> None:
@@ -179,12 +180,9 @@ def test_a_backend_that_is_lost_near_by_makes_another_mistake() -> None:
 
 def test_numbers_that_meet_at_a_limit_move_together() -> None:
     equal = {"local_pos": "7", "block_size": "7"}
-    backend, right = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"]), Answering(lambda inputs: 0)
+    backend = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"])
     nearly = Answering(lambda inputs: inputs["local_pos"] == inputs["block_size"] and size(inputs) < 100)
-    asked = [cast(Client, one) for one in (backend, right, nearly)]
-    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(question(**equal))], ()).answers_alike(
-        asked[2], ()
-    )
+    assert not probed(backend, nearly, FailingQuestion(question(**equal)))
 
 
 def test_frozen_cases_that_the_run_left_out_are_asked() -> None:
@@ -209,22 +207,16 @@ def test_values_of_other_cases_are_tried_at_the_same_leaf() -> None:
     seeds = {step.inputs["epoch_seed"] for case in cases for step in case.steps if isinstance(step, CallStep)}
     rare = next(seed for seed in sorted(seeds - {INPUTS["epoch_seed"]}) if len(set(seed)) > 8)
     first = [one for one in cases if any(getattr(step, "inputs", {}).get("epoch_seed") == rare for step in one.steps)]
-    right, failing = Answering(lambda inputs: 0), [FailingQuestion(question())]
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["epoch_seed"] == rare))
-    asked = [cast(Client, one) for one in (backend, right, mutant)]
-    assert MutantProbe(codebook(), asked[0], asked[1], failing, ()).answers_alike(asked[2], ())
-    assert not MutantProbe(codebook(), asked[0], asked[1], failing, first[:1]).answers_alike(asked[2], ())
+    assert probed(backend, mutant, FailingQuestion(question()))
+    assert not probed(backend, mutant, FailingQuestion(question()), first[:1])
 
 
 def test_a_trace_is_asked_whole_with_one_call_changed() -> None:
     steps: AnySteps = (QuestionCall("first", MAP, INPUTS), QuestionCall("second", MAP, {**INPUTS, "local_pos": "6"}))
-    right = Answering(lambda inputs: 0)
     # The first call's leaf shows it, though the second one failed.
     backend, mutant = Answering(lambda inputs: 1), Answering(lambda inputs: 1 + (inputs["block_id"] == "4"))
-    asked = [cast(Client, one) for one in (backend, right, mutant)]
-    assert not MutantProbe(codebook(), asked[0], asked[1], [FailingQuestion(steps, "second")], ()).answers_alike(
-        asked[2], ()
-    )
+    assert not probed(backend, mutant, FailingQuestion(steps, "second"))
 
 
 def test_questions_are_taken_by_turns_until_they_have_cost_the_budget() -> None:

@@ -129,16 +129,6 @@ def test_the_record_has_the_challenge_and_no_time(desk: Desk) -> None:
     assert "2026" not in json.dumps(dict(record.members))
 
 
-def test_a_certificate_and_its_bundle_are_valid(desk: Desk, capsys: Capture) -> None:
-    capsys.readouterr()
-    artifact = ["--artifact", str(desk.folder / "sampler")]
-    for file in ("acme.intoto.json", "acme.zip"):
-        assert desk.verify(file, *artifact, "--time", NOON) == 0
-        said = capsys.readouterr().out
-        assert said.startswith("VALID: folder sampler (dirHash:")
-        assert f"{OPERATOR}              1.0.0    as certified" in said
-
-
 def test_a_stranger_verifies_it_without_tallystick(desk: Desk) -> None:
     script = ROOT / "docs" / "verify_certificate.py"
     assert len(script.read_text().splitlines()) < 40

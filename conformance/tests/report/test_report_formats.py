@@ -261,12 +261,6 @@ def test_the_badge_says_what_was_tried() -> None:
     assert json.loads(text("badge", EMPTY))["message"] == "no judgement"
 
 
-def test_markdown_shows_several_records_side_by_side() -> None:
-    both = page("markdown", [GREEN, RED], [{}, OBSERVED]).decode()
-    row = next(line for line in both.splitlines() if line.startswith(f"| `{MAP}` | "))
-    assert row == f"| `{MAP}` | 1/1 pass | 0/3 FAIL |"
-
-
 def test_the_first_distinct_failures_are_in_markdown_with_the_command_that_repeats_them() -> None:
     shown = text("markdown", RED)
     assert "#### Failure group 1 of 3 (1 check): " in shown

@@ -223,20 +223,9 @@ def test_fuzzing_says_what_it_reached() -> None:
     assert "fuzz: 7 calls listed, none drawn (fuzzing ends at the first wrong answer); 1 of 2 guards" in none
 
 
-def test_a_selection_is_named_beside_the_verdict() -> None:
-    text = page(record(passed(MAP, "a"), selection="tail"))
-    assert text.splitlines()[-1] == f"CONFORMANT in the selected checks: 1 check, {SCOPE}"
-
-
 def test_excused_failures_are_no_failures_but_are_counted() -> None:
     entry = KnownFailure(f"{MAP}*", "the tail is not done yet", "https://example.org/1")
     text = page(record(failed(MAP, "a"), passed(BATCH, "b"), expected_failures=(entry,)))
     assert "Failure group" not in text
     assert "1 check failed as expected. Runs with expected failures are not certifiable." in text
     assert text.splitlines()[-1].startswith("PASSED WITH 1 EXPECTED FAILURE: ")
-
-
-def test_stale_and_unknown_expectations_are_named() -> None:
-    text = page(record(passed(MAP, "a"), unexpected_passes=("x::y",), unmatched_expectations=("z*",)))
-    assert "but passes: x::y" in text
-    assert "no check has this id: z*" in text

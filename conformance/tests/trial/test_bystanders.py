@@ -243,8 +243,7 @@ def test_files_are_asked_again_after_an_edit_and_under_another_name(sin: str) ->
     assert fuzzed(sin)[0].verdict is Verdict.FAIL
 
 
-def test_the_same_seed_makes_the_same_edits() -> None:
-    assert fuzzed("overwrites-empty") == fuzzed("overwrites-empty")
+def test_another_seed_makes_other_edits() -> None:
     assert fuzzed()[1] != fuzzed(seed="another")[1]
 
 

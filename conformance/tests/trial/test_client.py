@@ -8,8 +8,9 @@ import pytest
 
 from conformance.backend.driver import Call
 from conformance.backend.outcome import Crash, Observed, ObservedFailure, ObservedResult, ProtocolError, Timeout
-from conformance.tests.halving import client
+from conformance.tests.halving import CASES, backend, client, codebook
 from conformance.tests.small_corpus import OPERATOR, SALT
+from conformance.trial.client import attempt
 
 FEW = range(20)
 
@@ -97,3 +98,9 @@ def test_a_backend_that_starts_no_more_is_lost_in_every_call_after_the_first_los
     assert all("before it answered tally.hello" in detail for detail in said)
     assert after
     assert set(after) == {ProtocolError("not asked: 3 processes in a row said no valid hello")}
+
+
+def test_asking_may_end_with_the_first_wrong_case() -> None:
+    found = attempt(backend("wrong"), CASES, codebook(), until_wrong=True)
+    assert len(found.wrong) == 1
+    assert len(found.results) < len(CASES)

@@ -33,13 +33,6 @@ def content(roots: Roots, path: str) -> bytes:
     return (roots.path("a") / path).read_bytes()
 
 
-def test_put_makes_the_folders_above_and_replaces_what_stands_there() -> None:
-    with Roots() as roots:
-        do(roots, "put", path="x/y/z", bytes="00ff")
-        do(roots, "put", path="x/y/z", text="é")
-        assert content(roots, "x/y/z") == "é".encode()
-
-
 @pytest.mark.parametrize(
     ("offset", "mask", "after"), [(0, 1, "01000000"), (3, 255, "000000ff"), (-1, 128, "00000080"), (-4, 2, "02000000")]
 )
@@ -60,14 +53,6 @@ def test_a_flipped_file_keeps_its_time() -> None:
         assert file.stat().st_mtime_ns == 10**18
 
 
-@pytest.mark.parametrize(("size", "left"), [(0, ""), (3, "616263"), (4, "61626364"), (-1, "616263"), (-4, "")])
-def test_truncate_cuts_to_a_size_or_by_one(size: int, left: str) -> None:
-    with Roots() as roots:
-        do(roots, "put", path="f", text="abcd")
-        do(roots, "truncate", path="f", size=size)
-        assert content(roots, "f").hex() == left
-
-
 def test_delete_takes_a_file_a_whole_folder_or_a_link_and_not_what_it_leads_to() -> None:
     with Roots() as roots:
         do(roots, "put", path="d/e/f", text="x")
@@ -76,13 +61,6 @@ def test_delete_takes_a_file_a_whole_folder_or_a_link_and_not_what_it_leads_to()
         assert set(look(roots)) == {"d", "d/e", "d/e/f"}
         do(roots, "delete", path="d")
         assert look(roots) == {}
-
-
-def test_rename_moves_files_and_folders_and_makes_the_folders_above() -> None:
-    with Roots() as roots:
-        do(roots, "put", path="d/f", text="x")
-        do(roots, "rename", **{"from": "d", "to": "deep/er"})
-        assert set(look(roots)) == {"deep", "deep/er", "deep/er/f"}
 
 
 def test_a_hard_link_is_the_file_and_a_symbolic_one_is_a_link() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.tests.keep_spec import KEEP_HEAD, TRACE, group, questions
-from conformance.vectors.case import FileStep, Question, QuestionCall, RestartStep, TreeStep
+from conformance.vectors.case import FileStep, Question, TreeStep
 
 FETCH_A = "{step: f, call: UML_OS.Data.Fetch_v1, set: {root: a, name: x}}"
 
@@ -24,28 +24,6 @@ def problem(root: Path, *steps: str, matrix: str = "") -> Problem:
     return caught.value.problems[0]
 
 
-def test_a_trace_becomes_calls_and_harness_steps_in_order(tmp_path: Path) -> None:
-    (question,) = questions(tmp_path, TRACE)
-    kinds = [type(step) for step in question.steps]
-    assert kinds == [
-        FileStep,
-        QuestionCall,
-        TreeStep,
-        QuestionCall,
-        FileStep,
-        RestartStep,
-        QuestionCall,
-        FileStep,
-        TreeStep,
-    ]
-    put, keep, tree, _, flip, *_ = question.steps
-    assert put == FileStep("put", {"root": "a", "path": "other/file", "bytes": "0001"})
-    assert isinstance(keep, QuestionCall)
-    assert keep.inputs["root"] == {"root": "a"}
-    assert tree == TreeStep("a", ".", {})
-    assert flip == FileStep("flip", {"root": "a", "path": "greetings/hello", "offset": -1, "mask": 255})
-
-
 def test_the_mask_is_one_bit_unless_told(tmp_path: Path) -> None:
     flip = only(tmp_path, "{step: k}", "{flip: {path: x, offset: 0}}").steps[1]
     assert flip == FileStep("flip", {"root": "a", "path": "x", "offset": 0, "mask": 1})
@@ -58,50 +36,6 @@ def test_the_root_is_named_where_the_calls_name_several_or_none(tmp_path: Path) 
     assert (told.code, told.message) == ("C015", "the step does not say in which root")
     assert told.hint == "roots of the trace: a, b"
     assert only(tmp_path / "3", "{step: k}", other, "{tree: {root: b}}").steps[2] == TreeStep("b", ".", {})
-
-
-def test_values_of_codecs_stand_in_wire_form(tmp_path: Path) -> None:
-    members = "[{name: m, text: hi}, {name: x.npy, tensor: {dtype: uint8, shape: [2], data: [1, 2]}}]"
-    question = only(
-        tmp_path,
-        "{step: k}",
-        "{put: {path: c, cbor: {map: [[{text: n}, {int: 5}], [{text: f}, {float: 1.5}]]}}}",
-        f"{{put: {{path: z, npz: {members}}}}}",
-        "{put: {path: d, sqlite: [CREATE TABLE t (a)]}}",
-    )
-    _, cbor, npz, sqlite = question.steps
-    assert isinstance(cbor, FileStep)
-    pairs = [[{"text": "n"}, {"int": "5"}], [{"text": "f"}, {"float": "3ff8000000000000"}]]
-    assert cbor.body["cbor"] == {"map": pairs}
-    assert isinstance(npz, FileStep)
-    assert npz.body["npz"][1]["tensor"] == {"dtype": "uint8", "shape": [2], "data": "AQI="}
-    assert isinstance(sqlite, FileStep)
-    assert sqlite.body["sqlite"] == ["CREATE TABLE t (a)"]
-
-
-def test_an_axis_for_the_steps_is_put_where_its_name_stands(tmp_path: Path) -> None:
-    matrix = '    matrix: {"@file": [x, y/z], "@at": [0, -1], content: ["00"]}\n'
-    found = questions(tmp_path, group("{step: k}", '{flip: {path: "@file", offset: "@at"}}') + matrix)
-    flips = [question.steps[1] for question in found]
-    assert [(step.body["path"], step.body["offset"]) for step in flips if isinstance(step, FileStep)] == [
-        ("x", 0),
-        ("x", -1),
-        ("y/z", 0),
-        ("y/z", -1),
-    ]
-    assert found[0].id.endswith("::kept::file=x,at=0,content=00")
-    assert len({question.id for question in found}) == 4
-
-
-def test_an_axis_reaches_the_inputs_of_calls_too(tmp_path: Path) -> None:
-    matrix = '    matrix: {"@name": [x, y]}\n'
-    found = questions(tmp_path, group('{step: k, set: {name: "@name"}}', '{delete: {path: "@name"}}') + matrix)
-    assert [question.calls[0].inputs["name"] for question in found] == ["x", "y"]
-
-
-def test_a_path_may_hold_what_an_earlier_step_answers(tmp_path: Path) -> None:
-    step = only(tmp_path, "{step: k}", '{delete: {path: "sizes/{k.size}.bin"}}').steps[1]
-    assert step == FileStep("delete", {"root": "a", "path": "sizes/{k.size}.bin"})
 
 
 @pytest.mark.parametrize(

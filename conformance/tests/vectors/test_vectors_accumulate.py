@@ -12,7 +12,6 @@ import pytest
 
 from conformance.backend.driver import Call, Talk
 from conformance.backend.outcome import BadAnswer, Failure, ObservedFailure, Outcome, RawResult
-from conformance.codec.cbor import Tagged, encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
 from conformance.codec.framing import DIALECTS
 from conformance.tests.vectors_walk import OPERATOR, load
@@ -21,8 +20,6 @@ from conformance.vectors.conversation.accumulate import (
     AccumulatedRun,
     accumulate,
     gap,
-    inputs_of,
-    random_number,
     window_of,
 )
 
@@ -67,28 +64,6 @@ def little(numbers: range) -> str:
     return hashlib.sha256(b"".join(number.to_bytes(8, "little") for number in numbers)).hexdigest()
 
 
-def test_a_chain_hashes_the_numbers_of_all_calls_in_order(codebook: Codebook) -> None:
-    found = run(CHAIN, codebook)
-    assert dict(found.checkpoints) == {calls: little(range(5, 5 + 3 * calls)) for calls in (1, 2, 4, 5)}
-    assert (found.elements, found.stop) == (15, None)
-
-
-def test_both_wires_hash_the_same_bytes(codebook: Codebook) -> None:
-    def typed(inputs: Mapping[str, Any]) -> Outcome:
-        at, width = int(inputs["place"]["at"]), inputs["width"]
-        raw = b"".join((at + k).to_bytes(8, "little") for k in range(width))
-        return RawResult({"visited": Tagged(71, raw), "after": {"lap": 0, "at": at + width}})
-
-    found = held(accumulate(CHAIN, codebook, DIALECTS["cbor"]), typed)
-    assert found.checkpoints == run(CHAIN, codebook).checkpoints
-
-
-def test_a_struct_is_hashed_as_canonical_cbor(codebook: Codebook) -> None:
-    found = run(replace(CHAIN, output="after", count=2), codebook)
-    whole = b"".join(encode_canonical({"lap": 0, "at": at}) for at in (8, 11))
-    assert found.checkpoints[-1] == (2, hashlib.sha256(whole).hexdigest())
-
-
 def test_a_number_is_hashed_as_eight_bytes(codebook: Codebook) -> None:
     found = run(replace(CHAIN, output="after.at", count=1), codebook)
     assert found.checkpoints == ((1, little(range(8, 9))),)
@@ -110,14 +85,6 @@ def test_batches_shrink_where_answers_are_long(codebook: Codebook) -> None:
     assert batches == [1, 32, 7]
 
 
-def test_random_inputs_are_the_hash_of_seed_path_and_call(codebook: Codebook) -> None:
-    drawn = replace(CHAIN, generator="random", parameters={"place.at": {"below": "1000"}}, seed="s")
-    expected = int(hashlib.sha256(b"s\nplace.at\n2").hexdigest(), 16) % 1000
-    assert random_number("s", "place.at", 2, 1000) == expected
-    asked = inputs_of(drawn, codebook[OPERATOR].contract, 2)
-    assert asked == {"place": {"lap": "0", "at": str(expected)}, "width": 3}
-
-
 def test_a_run_stops_at_the_first_checkpoint_that_differs_and_tells_between_which(codebook: Codebook) -> None:
     def strides(inputs: Mapping[str, Any]) -> Outcome:
         return walk(inputs) if int(inputs["place"]["at"]) < 14 else walk({**inputs, "place": {"lap": "0", "at": "0"}})
@@ -129,11 +96,6 @@ def test_a_run_stops_at_the_first_checkpoint_that_differs_and_tells_between_whic
     assert apart is not None
     assert (apart.agreed, apart.differs) == (2, 4)
     assert str(apart) == "the first difference lies in the calls 3..4"
-
-
-def test_equal_runs_have_no_gap(codebook: Codebook) -> None:
-    right = run(CHAIN, codebook)
-    assert gap(right.checkpoints, right.checkpoints) is None
 
 
 def test_a_failure_stops_the_run_and_names_its_call(codebook: Codebook) -> None:

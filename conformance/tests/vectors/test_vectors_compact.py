@@ -22,47 +22,6 @@ OUT = Struct((Field("order", UINTS), Field("t", Scalar("uint64"))))
 LONG = [str(k) for k in range(100)]
 
 
-def test_a_list_of_64_stands_whole_and_one_of_65_as_its_marker() -> None:
-    assert compact(LONG[:64], UINTS) == LONG[:64]
-    raw = b"".join(k.to_bytes(8, "little") for k in range(65))
-    assert compact(LONG[:65], UINTS) == {
-        "count": 65,
-        "sha256": hashlib.sha256(raw).hexdigest(),
-        "head": LONG[:8],
-        "tail": LONG[57:65],
-    }
-
-
-@pytest.mark.parametrize(("name", "width"), [("uint8", 1), ("int16", 2), ("uint32", 4), ("int64", 8)])
-def test_a_long_list_of_integers_is_hashed_at_its_declared_width(name: str, width: int) -> None:
-    natural = [k % 100 for k in range(70)]
-    raw = b"".join(k.to_bytes(width, "little") for k in natural)
-    type_ = ListOf(Scalar(name))
-    assert compact(to_wire(type_, natural), type_)["sha256"] == hashlib.sha256(raw).hexdigest()
-
-
-def test_any_other_long_list_is_hashed_as_canonical_cbor_of_its_wire_form() -> None:
-    names = [f"n{k}" for k in range(70)]
-    marker = compact(names, ListOf(Scalar("string")))
-    assert marker["sha256"] == hashlib.sha256(encode_canonical(names)).hexdigest()
-
-
-def test_lists_are_compacted_wherever_they_stand() -> None:
-    made = compact({"k": {"order": LONG, "t": "1"}}, MapOf(OUT))
-    assert made["k"]["order"]["count"] == 100
-    nested = compact([["1"] * 70], ListOf(UINTS))
-    assert nested[0]["count"] == 70
-
-
-def test_a_large_tensor_is_known_by_its_data() -> None:
-    wire = to_wire(Tensor("uint8"), {"dtype": "uint8", "shape": [5, 13], "data": list(range(65))})
-    assert compact(wire, Tensor()) == {
-        "dtype": "uint8",
-        "shape": [5, 13],
-        "sha256": hashlib.sha256(bytes(range(65))).hexdigest(),
-    }
-
-
 def test_a_marker_matches_exactly_the_list_it_stands_for() -> None:
     expected = compact({"order": LONG, "t": "1"}, OUT)
     assert first_difference(expected, {"order": LONG, "t": "1"}, OUT) is None

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from conformance.backend.driver import RESTART
 from conformance.backend.outcome import Failure, ObservedFailure, ObservedResult, RawResult
 from conformance.codec.cbor import encode_canonical
 from conformance.codec.codebook import Codebook, codebook_of
@@ -49,18 +48,6 @@ def finding(talk: Any, *sent: Any) -> Any:
     except StopIteration as end:
         return end.value
     raise AssertionError("the talk goes on")
-
-
-def test_a_later_step_is_asked_with_what_an_earlier_one_answered(codebook: Codebook) -> None:
-    talk = exchanges(STEPS, codebook, DIALECTS["json"])
-    (first,) = talk.send(None)  # type: ignore[arg-type, misc]
-    assert first.inputs == STEPS[0].inputs
-    assert talk.send([ANSWER]) is RESTART
-    (second,) = talk.send([])  # type: ignore[misc]
-    assert second.inputs == {"place": {"lap": "0", "at": "6"}, "width": 1}
-    made = finding(talk, [ANSWER]).exchanges
-    assert [one.step for one in made] == ["a", "b"]
-    assert isinstance(made[1].observed, ObservedResult)
 
 
 def test_it_ends_early_where_a_step_needs_what_is_not_there(codebook: Codebook) -> None:

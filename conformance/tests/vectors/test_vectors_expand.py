@@ -1,26 +1,16 @@
-"""The cases that every kind of group expands to, and the mistakes that are refused, each at its place."""
+"""The mistakes that are refused, each at its place. What groups expand to, `tally vectors check` compares."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conformance.contract.yaml.source import MalformedContract, Problem
 from conformance.tests.small_spec import NAME
 from conformance.tests.vectors_walk import HEAD, OPERATOR, expanded
-from conformance.vectors.case import QuestionCall, RestartStep
 
 INTRO = "vectors:\n  - group: g\n    why: Because.\n    requirement: N01\n    base: start\n"
-
-
-def slugs(root: Path, body: str) -> list[str]:
-    return [question.id.removeprefix(f"{OPERATOR}::g::") for question in expanded(root, INTRO + body)]
-
-
-def inputs(root: Path, body: str) -> list[Any]:
-    return [question.calls[0].inputs for question in expanded(root, INTRO + body)]
 
 
 def refused(root: Path, vectors: str) -> Problem:
@@ -34,75 +24,9 @@ def line_of(vectors: str, found: str) -> int:
     return (HEAD + vectors).split(found)[0].count("\n") + 1
 
 
-def test_a_matrix_is_a_product_with_the_last_axis_fastest(tmp_path: Path) -> None:
-    body = "    matrix: {place.at: [5, 6], width: [1, 2]}\n"
-    assert slugs(tmp_path, body) == ["at=5,width=1", "at=5,width=2", "at=6,width=1", "at=6,width=2"]
-
-
-def test_natural_values_become_wire_values_by_their_type(tmp_path: Path) -> None:
-    body = """\
-    matrix: {place.at: [18446744073709551615]}
-    set: {names: {a: 1}, salt: 000102030405060708090a0b0c0d0e0f}
-"""
-    (made,) = inputs(tmp_path, body)
-    assert made == {
-        "place": {"lap": "0", "at": "18446744073709551615"},
-        "width": 3,
-        "names": {"a": "1"},
-        "salt": "000102030405060708090a0b0c0d0e0f",
-    }
-
-
-def test_a_named_number_stands_in_the_words_of_a_case(tmp_path: Path) -> None:
-    body = """\
-    matrix: {"@n": [2, 5]}
-    set: {width: "@n*@n+1", place.at: "@n", names: {generated: {generator: map, count: "@n-1", key: "k{k}", of: "7"}}}
-"""
-    one, other = inputs(tmp_path, body)
-    assert (one["width"], other["width"]) == (5, 26)
-    assert (one["place"]["at"], other["names"]["generated"]["count"]) == ("2", 4)
-    assert slugs(tmp_path / "again", body) == ["n=2", "n=5"]
-
-
-def test_axes_that_share_a_last_name_are_told_apart_by_their_whole_path(tmp_path: Path) -> None:
-    body = "    matrix: {names.at: [1], place.at: [2]}\n"
-    assert slugs(tmp_path, body) == ["names.at=1,place.at=2"]
-
-
-def test_where_keeps_only_matching_combinations(tmp_path: Path) -> None:
-    body = '    matrix: {place.at: [1, 2], width: [1, 2]}\n    where: "place.at < uint(width)"\n'
-    assert slugs(tmp_path, body) == ["at=1,width=2"]
-
-
-def test_a_named_value_gives_its_name_to_the_id(tmp_path: Path) -> None:
-    body = "    matrix: {place: [{name: far-out, value: {lap: 1, at: 2}}]}\n"
-    assert slugs(tmp_path, body) == ["place=far-out"]
-    assert inputs(tmp_path / "again", body)[0]["place"] == {"lap": "1", "at": "2"}
-
-
-def test_a_value_without_a_short_name_is_named_by_its_hash(tmp_path: Path) -> None:
-    body = "    matrix: {place: [{lap: 1, at: 2}, {at: 2, lap: 3}]}\n"
-    first, second = slugs(tmp_path, body)
-    assert first.startswith("place=~")
-    assert first != second
-
-
-def test_a_case_sets_and_unsets_over_its_base(tmp_path: Path) -> None:
-    body = """\
-    set: {settings.limit: 9, names.x: 1}
-    cases:
-      - {id: plain}
-      - {id: other, set: {settings.backwards: true}, unset: [settings.limit, names]}
-"""
-    plain, other = inputs(tmp_path, body)
-    assert plain["settings"] == {"limit": "9"}
-    assert plain["names"] == {"x": "1"}
-    assert other == {"place": {"lap": "0", "at": "5"}, "width": 3, "settings": {"backwards": True}}
-
-
-def test_cases_with_a_matrix_are_asked_in_every_combination(tmp_path: Path) -> None:
-    body = "    matrix: {width: [1, 2]}\n    cases: [{id: a}, {id: b, set: {place.at: 1}}]\n"
-    assert sorted(slugs(tmp_path, body)) == ["a,width=1", "a,width=2", "b,width=1", "b,width=2"]
+def test_a_named_number_is_counted_down_as_well(tmp_path: Path) -> None:
+    body = "    matrix: {'@n': [2, 5]}\n    set: {width: '@n-1'}\n"
+    assert [question.calls[0].inputs["width"] for question in expanded(tmp_path, INTRO + body)] == [1, 4]
 
 
 def test_a_case_adds_its_requirements_to_those_of_its_group(tmp_path: Path) -> None:
@@ -110,99 +34,21 @@ def test_a_case_adds_its_requirements_to_those_of_its_group(tmp_path: Path) -> N
     assert (question.requirements, question.rulings, question.why) == (("N01", "N02"), ("NA01",), "So.")
 
 
-def test_a_trace_refers_to_what_earlier_steps_answered(tmp_path: Path) -> None:
-    body = """\
-    trace:
-      - {step: a, set: {width: 1}}
-      - {restart: true}
-      - {step: b, use: {place: a.after}}
-"""
-    (question,) = expanded(tmp_path, INTRO + body)
-    first, restart, second = question.steps
-    assert isinstance(restart, RestartStep)
-    assert isinstance(first, QuestionCall)
-    assert isinstance(second, QuestionCall)
-    assert (first.inputs["width"], second.inputs) == (1, {"place": {"from": "a.after"}, "width": 3})
+def test_axes_that_share_a_last_name_are_told_apart_by_their_whole_path(tmp_path: Path) -> None:
+    (question,) = expanded(tmp_path, INTRO + "    matrix: {names.at: [1], place.at: [2]}\n")
+    assert question.id == f"{OPERATOR}::g::names.at=1,place.at=2"
+
+
+def test_a_pin_of_a_chain_may_be_that_of_one_call_of_its_round(tmp_path: Path) -> None:
+    chain = 'length: 1, feed: {place: after}, each: {width: [1, 2]}, pins: {"1.width=2": {failure: CONTRACT_VIOLATION}}'
+    (question,) = expanded(tmp_path, INTRO + f"    chain: {{{chain}}}\n")
+    assert [call.pin.failure if call.pin else "" for call in question.calls] == ["", "CONTRACT_VIOLATION"]
 
 
 def test_only_a_declared_damage_is_given_on(tmp_path: Path) -> None:
     second = "{step: b, use: {place: {from: a.after, format: boxed, edit: x absent}}}"
     problem = refused(tmp_path, f"{INTRO}    trace: [{{step: a}}, {second}]\n")
     assert "no format 'boxed'" in problem.message
-
-
-def test_in_a_trace_the_value_of_a_step_wins_over_the_axis(tmp_path: Path) -> None:
-    body = "    matrix: {width: [7]}\n    trace: [{step: a}, {step: b, set: {width: 8}}]\n"
-    (question,) = expanded(tmp_path, INTRO + body)
-    assert [call.inputs["width"] for call in question.calls] == [7, 8]
-
-
-CHAIN = """\
-    chain:
-      length: 3
-      feed: {place: after}
-      each: {width: [1, 2]}
-      vary: {settings.limit: [10, 20]}
-      restart_after: [2]
-      pins: {"1": {result: {after.at: 6}}, "3.width=2": {failure: CONTRACT_VIOLATION}}
-"""
-
-
-def test_a_chain_is_unrolled_into_rounds_fed_by_the_first_of_the_round_before(tmp_path: Path) -> None:
-    (question,) = expanded(tmp_path, INTRO + CHAIN)
-    names = [step.name if isinstance(step, QuestionCall) else "restart" for step in question.steps]
-    assert names == [
-        "round-1,width=1",
-        "round-1,width=2",
-        "round-2,width=1",
-        "round-2,width=2",
-        "restart",
-        "round-3,width=1",
-        "round-3,width=2",
-    ]
-    assert [call.inputs["place"] for call in question.calls[1:4]] == [
-        {"lap": "0", "at": "5"},
-        {"from": "round-1,width=1.after"},
-        {"from": "round-1,width=1.after"},
-    ]
-    assert [call.inputs["settings"]["limit"] for call in question.calls[::2]] == ["10", "20", "10"]
-
-
-def test_the_pins_of_a_chain_stand_at_their_rounds(tmp_path: Path) -> None:
-    (question,) = expanded(tmp_path, INTRO + CHAIN)
-    pinned = {call.name: call.pin for call in question.calls if call.pin is not None}
-    assert pinned.keys() == {"round-1,width=1", "round-1,width=2", "round-3,width=2"}
-    assert pinned["round-3,width=2"].failure == "CONTRACT_VIOLATION"
-    assert pinned["round-1,width=1"].values == {"after.at": "6"}
-
-
-def test_where_of_a_chain_leaves_combinations_of_a_round_out(tmp_path: Path) -> None:
-    body = """\
-    chain:
-      length: 2
-      feed: {place: after}
-      vary: {settings.limit: [1, 2]}
-      each: {width: [1, 2]}
-      where: "uint(width) <= settings.limit"
-"""
-    (question,) = expanded(tmp_path, INTRO + body)
-    assert [call.name for call in question.calls] == ["round-1,width=1", "round-2,width=1", "round-2,width=2"]
-
-
-@pytest.mark.parametrize(
-    ("generator", "parameters"),
-    [
-        ("chain, feed: {place: after}", {"place": "after"}),
-        ("sweep, sweep: {place.at: {start: 3, step: 2}}", {"place.at": {"start": "3", "step": "2"}}),
-        ("random, seed: s, random: {place.at: {below: 10}}", {"place.at": {"below": "10"}}),
-    ],
-)
-def test_an_accumulation_keeps_its_generator(tmp_path: Path, generator: str, parameters: object) -> None:
-    body = f"    accumulate: {{output: visited, count: 5, generator: {generator}, pin: {{sha256: ab}}}}\n"
-    (question,) = expanded(tmp_path, INTRO + body)
-    assert question.accumulation is not None
-    assert question.accumulation.parameters == parameters
-    assert (question.accumulation.count, question.sha256_pin) == (5, "ab")
 
 
 RUN = "    accumulate: {output: visited, count: 9, generator"

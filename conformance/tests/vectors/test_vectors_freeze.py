@@ -10,7 +10,6 @@ from conformance.backend.resolve import BackendNotFound
 from conformance.codec.codebook import codebook_of
 from conformance.tests.small_spec import derived_by
 from conformance.tests.vectors_walk import HEAD, OPERATOR, SMALL, backend, load
-from conformance.vectors.case import CallStep, ExpectedFailure, ExpectedResult
 from conformance.vectors.frozen.freeze import Frozen, freeze
 from conformance.vectors.questions.expand import expand
 
@@ -22,19 +21,6 @@ def frozen(root: Path, vectors: str, confirmer: str = "", reference: str = "", h
     codebook = codebook_of(load(root, vectors, *confirmer.split(), head=head))
     contract = codebook[OPERATOR].contract
     return freeze(expand(contract, codebook), derived_by(backend(root, *reference.split()), codebook))
-
-
-def test_what_two_derivations_agree_on_is_frozen(tmp_path: Path) -> None:
-    # The confirmer strides only from 14 on, where none of these cases comes.
-    found = frozen(tmp_path, INTRO + "    matrix: {width: [0, 2]}\n", "strides")
-    assert found.problems == ()
-    none, two = found.cases.values()
-    assert isinstance(none.steps[0], CallStep)
-    assert isinstance(none.steps[0].expected, ExpectedFailure)
-    assert none.steps[0].expected.code == "CONTRACT_VIOLATION"
-    assert isinstance(two.steps[0], CallStep)
-    assert two.steps[0].expected == ExpectedResult({"visited": ["5", "6"], "after": {"lap": "0", "at": "7"}})
-    assert set(found.confirmed_by.values()) == {(backend(tmp_path, "strides"),)}
 
 
 def test_all_kinds_of_cases_are_frozen_alike_by_one_job_or_two(tmp_path: Path) -> None:

@@ -29,35 +29,6 @@ def made(root: Path, text: str) -> dict[str, Any]:
     return {one.id.rsplit("::", 1)[1]: one.calls[0].inputs["label"] for one in questions}
 
 
-def test_a_limit_in_bytes_is_met_with_letters_of_one_two_and_four_bytes(tmp_path: Path) -> None:
-    labels = made(tmp_path, contract("size(bytes(label)) <= 9"))
-    beyond = labels.pop("astral-one-unit-more")
-    assert (len(beyond), len(beyond.encode("utf-16-le")) // 2) == (5, 10)
-    assert {name: len(label.encode()) for name, label in labels.items()} == {
-        f"{letters}-{side}": size
-        for letters in ("one-byte", "two-byte", "astral")
-        for side, size in (("longest", 9), ("one-more", 10))
-    }
-    assert len(labels["two-byte-one-more"]) <= 9  # whoever counts letters lets it through
-    assert len(labels["astral-one-more"].encode("utf-16-le")) // 2 <= 9  # and whoever counts UTF-16 units
-
-
-def test_a_limit_in_characters_is_met_with_the_same_letters(tmp_path: Path) -> None:
-    labels = made(tmp_path, contract("size(label) < 10").replace("unit: bytes", "unit: characters"))
-    assert {len(label) for name, label in labels.items() if name.endswith("longest")} == {9}
-    assert {len(label) for name, label in labels.items() if name.endswith("one-more")} == {10}
-    assert len(labels["astral-longest"].encode("utf-16-le")) // 2 > 9
-
-
-def test_what_grows_may_be_a_part_of_what_is_measured_whose_head_grows_too(tmp_path: Path) -> None:
-    text = contract("size(canonical(label)) <= 300", "label.name", "value", "{map: [[{text: name}, {text: a}]]}")
-    with_fields = text.replace("{map: [[{text: name}, {text: a}]]}", "{fields: {name: {text: a}}}")
-    labels = made(tmp_path, with_fields.replace("grow: label.name", "grow: label.fields.name"))
-    ((_, name),) = labels["two-byte-longest"]["map"]
-    # A head of one byte for the map, of five for its key, of three for the text.
-    assert len(name["text"].encode()) == 300 - 1 - 5 - 3
-
-
 def test_lists_and_byte_strings_grow_by_items_and_bytes(tmp_path: Path) -> None:
     lists = made(tmp_path / "a", contract("size(label) <= 9", type_="list<uint8>", base="[7]"))
     assert lists == {"longest": [7] * 9, "one-more": [7] * 10}

@@ -8,52 +8,12 @@ from typing import Any
 import pytest
 
 from conformance.codec.scalar import IllTyped
-from conformance.contract.types import ListOf, Scalar, Value
+from conformance.contract.types import Scalar, Value
 from conformance.vectors import compact
 from conformance.vectors.compact import LONGEST_TEXT, BadRecipe, expanded, holds_recipe, is_recipe, recipe, with_recipes
 from conformance.vectors.draft import to_wire
-from conformance.vectors.files.filecodec import encode_file
 from conformance.vectors.frozen.vector_file import Models
 from conformance.vectors.jsontext import digest_of
-
-
-@pytest.mark.parametrize(
-    ("made", "value"),
-    [
-        (recipe("text", 3, of="ab"), "ababab"),
-        (recipe("text", 2, of="ab", first="c", last="d"), "cababd"),
-        (recipe("numbers", 3, start="254"), ["254", "255", "256"]),
-        (recipe("numbers", 2, start=7, step=0), [7, 7]),
-        (recipe("text", 2, of="00", first="41", last="ff"), "410000ff"),
-        (recipe("list", 2, of={"id": "r{k}"}), [{"id": "r0"}, {"id": "r1"}]),
-        (recipe("list", 3, of="{k*2-1},{k+1%2}"), ["-1,1", "1,0", "3,1"]),
-        (
-            recipe("list", 1, of=["{k}"], first=[{"generated": {"generator": "numbers", "count": 2, "start": "7"}}]),
-            [["7", "8"], ["0"]],
-        ),
-        (
-            recipe("tensor", 3, dtype="int16", shape=[3], start=1, step=-1),
-            {"dtype": "int16", "shape": [3], "data": "AQAAAP//"},
-        ),
-        (
-            recipe("tensor", 4, dtype="bool", shape=[2, 2], modulo=3, equals=2),
-            {"dtype": "bool", "shape": [2, 2], "data": "AAABAA=="},
-        ),
-        (recipe("map", 2, key="k{k}", of="{k}", **{"with": {"d": "9"}}), {"k0": "0", "k1": "1", "d": "9"}),
-        (recipe("nested", 2, of=[{"int": "1"}]), [{"array": [{"array": [{"int": "1"}]}]}]),
-        (recipe("pairs", 1, key="k{k}", of={"int": "{k}"}), [[{"text": "k0"}, {"int": "0"}]]),
-    ],
-)
-def test_a_recipe_makes_its_value(made: Any, value: Any) -> None:
-    assert is_recipe(made)
-    assert expanded({"inside": [made]}) == {"inside": [value]}
-    assert made["generated"]["sha256"] == digest_of(value)
-
-
-def test_noise_is_of_any_length_and_begins_alike() -> None:
-    short, long = (expanded(recipe("noise", size, seed="s")) for size in (33, 65_537))
-    assert len(bytes.fromhex(long)) == 65_537
-    assert long.startswith(short)
 
 
 def test_a_recipe_of_another_digest_is_refused() -> None:
@@ -63,22 +23,10 @@ def test_a_recipe_of_another_digest_is_refused() -> None:
         expanded(made)
 
 
-def test_a_file_of_a_recipe_holds_what_it_makes() -> None:
-    assert encode_file("bytes", recipe("text", 3, of="20", first="0a", last="ff")) == b"\n   \xff"
-    assert encode_file("text", recipe("text", 2, of="\u00e9")) == b"\xc3\xa9\xc3\xa9"
-
-
 def test_data_that_is_no_recipe_stays_as_it_is() -> None:
     data = {"generated": "yes", "other": [{"generated": {"by": "hand"}}]}
     assert not holds_recipe(data)
     assert expanded(data) == data
-
-
-def test_a_contract_words_a_recipe_without_its_digest() -> None:
-    wire = to_wire(Scalar("string"), {"generated": {"generator": "text", "count": 300, "of": "a"}})
-    assert expanded(wire) == "a" * 300
-    numbers = {"generated": {"generator": "numbers", "count": 3, "start": "1"}}
-    assert expanded(to_wire(ListOf(Scalar("uint64")), numbers)) == ["1", "2", "3"]
 
 
 def test_a_recipe_stands_inside_a_value_as_well() -> None:
