@@ -80,8 +80,7 @@ def test_a_second_commit_is_refused_and_changes_nothing(run: Path) -> None:
     [
         ({"tenant_id": "\ud800"}, ("WRONG_TYPE", "tenant_id")),
         ({"run_id": "x" * 4_097}, ("LIMIT_EXCEEDED", "run_id")),
-        ({"root": "relative"}, ("BAD_PATH", "root")),
-        ({"root": "/no/such/folder"}, ("BAD_PATH", "root")),
+        ({"root": "/proc"}, ("BAD_PATH", "root")),
     ],
 )
 def test_a_commit_that_cannot_be_written_is_refused(
