@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-import pytest
-
 from impl.failure import ContractFailure
 from impl.reference import backend as reference
 from impl.types import Tensor
@@ -108,14 +106,6 @@ def collect(rows: Sequence[Mapping[str, Any]], seed: int = 0, time: int | None =
     )
     collected: list[int] = result["row_ids"][0]
     return collected
-
-
-def refusal(method: str, params: Mapping[str, Any], backend: Any = reference) -> str:
-    """The code of a call that must fail, whose record must be the default one."""
-    with pytest.raises(ContractFailure) as failure:
-        backend.call(method, params)
-    assert failure.value.data == {"failure_code": failure.value.code, "failure_operator": method}
-    return failure.value.code
 
 
 def answer(backend: Any, method: str, params: Mapping[str, Any]) -> Any:

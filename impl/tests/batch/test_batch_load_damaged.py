@@ -17,11 +17,11 @@ from impl.failure import ContractFailure
 from impl.reference.batch.load import sqlite_source
 from impl.reference.batch.load.load_database import load_database as literal
 from impl.tests.batch.batch_database import agreed
-from impl.tests.batch.batch_files import METHOD
 from impl.tests.batch.batch_published import NORTHWIND, SAKILA
 from impl.vectorized.batch.front import schema
 from impl.vectorized.batch.front.open import load_database as fast
 
+METHOD = "Batch.LoadDatabase"
 Load = Callable[..., object]
 BOTH = (literal, fast)
 
