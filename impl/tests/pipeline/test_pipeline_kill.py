@@ -170,18 +170,9 @@ def test_a_failing_unlink_is_tried_again_and_nothing_is_repeated(
 ) -> None:
     strace = tool("strace")
     folder = queue_of(tmp_path / "root", 2, f1_0_2=[1, 2, 3, 4], f2_1_1=[5])
-    ended = interrupted(
-        strace,
-        tmp_path / "log",
-        "unlink",
-        "1..2",
-        f"error={effect}",
-        [folder / "1-0-2.npz"],
-        "consumer",
-        folder.parents[1],
-        9,
-        0,
-    )
+    consumer = ("consumer", folder.parents[1], 9, 0)
+    refused = [folder / "1-0-2.npz"]
+    ended = interrupted(strace, tmp_path / "log", "unlink", "1..2", f"error={effect}", refused, *consumer)
     assert (ended.status, ended.reached) == (0, True), ended.errors
     assert ended.lines == ["1 2", "3 4", "5 5"]
     assert names_in(folder) == []
