@@ -3,12 +3,14 @@
 import json
 import struct
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from impl.reference.batch.timestamps import cyclic_tables
-from impl.tests.batch.make_cyclic_tables import FILE, PERIODS
 
+FILE = Path(__file__).parents[3] / "spec" / "batch" / "tables" / "cyclic.json"
+PERIODS = {"second": 60, "minute": 60, "hour": 24, "weekday": 7, "day_of_month": 31, "month": 12, "day_of_year": 366}
 TERMS = 40
 # 50 digits after the point; the tables need no more than 13.
 TWO_PI = Fraction("6.28318530717958647692528676655900576839433879875021")
