@@ -1,14 +1,11 @@
 """What the reference promises beyond the answers of its operators: generator, encoding, messages, untouched inputs."""
 
 import copy
-import struct
-from typing import Any
 
 import pytest
 
 from impl.failure import NUMBERS
 from impl.reference import backend
-from impl.reference.canonical_cbor import NotCanonical, decode_canonical, encode_canonical, encode_strictly
 from impl.reference.error.registry import REGISTRY
 from impl.reference.philox import Words2, Words4, philox
 from impl.tests.batch.batch_calls import NEXT_BATCH, batch_params
@@ -30,25 +27,6 @@ ONES = 0xFFFFFFFF
 )
 def test_philox_gives_the_known_answers_of_random123(counter: Words4, key: Words2, expected: Words4) -> None:
     assert philox(counter, key) == expected
-
-
-def test_keys_that_are_no_text_stand_in_the_order_of_their_bytes_and_cannot_be_read_back() -> None:
-    value = ((10, 1), (100, 2), (-1, 3), ("z", 4), ("aa", 5), (False, 6))
-    encoded = encode_canonical(value)
-    assert encoded.hex() == "a60a011864022003617a0462616105f406"
-    with pytest.raises(NotCanonical, match="map key not text"):
-        decode_canonical(encoded)
-    with pytest.raises(NotCanonical, match="map key not text"):
-        encode_strictly(value)
-
-
-OTHER_NAN = struct.unpack(">d", bytes.fromhex("7ff8000000000001"))[0]
-
-
-@pytest.mark.parametrize("value", [OTHER_NAN, {"a": OTHER_NAN}, "\ud800", 2**64])
-def test_a_strict_encoding_refuses_what_has_no_encoding(value: Any) -> None:
-    with pytest.raises(NotCanonical):
-        encode_strictly(value)
 
 
 def test_the_registry_and_the_numbers_hold_the_same_codes() -> None:

@@ -96,11 +96,6 @@ def test_absent_parameters_and_absent_fields_are_missing_keys() -> None:
     assert "extra" not in write(operator(inner=Inner(1), count=2, note="x"))
 
 
-def test_a_missing_required_parameter_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        compile_parameters(operator, JsonForm())({"count": "2"})
-
-
 def test_the_native_form_changes_structs_only() -> None:
     codec = compile_codec(Outer, NativeForm())
     native = {"inner": {"n": 1}, "many": [{"n": 2, "label": "x"}], "named": {}, "extra": [4]}

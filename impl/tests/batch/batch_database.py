@@ -1,8 +1,11 @@
-"""Inline databases for the batch tests, and tensors that can be read."""
+"""Inline databases for the batch tests, database files, and tensors that can be read."""
 
+import sqlite3
 import struct
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from impl.failure import ContractFailure
@@ -121,6 +124,14 @@ def agreed(method: str, params: Mapping[str, Any]) -> Any:
     expected = answer(reference, method, params)
     assert answer(vectorized, method, params) == expected
     return expected
+
+
+def sqlite_file(file: Path, script: str) -> Path:
+    """A SQLite file made by these statements; none waits for the disk."""
+    file.unlink(missing_ok=True)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(f"PRAGMA synchronous = OFF; {script}")
+    return file
 
 
 def bookstore() -> dict[str, Any]:

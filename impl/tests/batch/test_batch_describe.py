@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 import yaml
 
-import impl.vectorized.batch.front.describe as front
 from impl.failure import ContractFailure
 from impl.library.batch import Database, FileLimits, describe_database, open_database
 from impl.library.declaration import declaration_text, read_declaration
+from impl.tests.batch.batch_database import sqlite_file
 from impl.tests.batch.batch_published import NORTHWIND, SAKILA
 from impl.vectorized.batch.model import judge_database
 
 
 def made(folder: Path, script: str) -> Path:
-    """A SQLite file of a script."""
-    file = folder / "shop.db"
-    file.unlink(missing_ok=True)
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(f"PRAGMA synchronous = OFF; {script}")
-    return file
+    return sqlite_file(folder / "shop.db", script)
 
 
 def answered(file: Path, *answers: tuple[str, str]) -> Path:
@@ -202,13 +195,6 @@ def test_limits_are_limits(tmp_path: Path) -> None:
         assert refused.value.code == "LIMIT_EXCEEDED"
     with pytest.raises(ContractFailure, match=r"limits\.rows"):
         open_database(file, limits=FileLimits(rows=-1))
-
-
-def test_a_wrong_guess_would_not_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = made(tmp_path, SAKILA)
-    monkeypatch.setattr(front, "guess", lambda name, values: ("numerical", ""))
-    with pytest.raises(ContractFailure):
-        open_database(file, answered(file))
 
 
 def test_the_text_is_yaml_for_everybody(tmp_path: Path) -> None:

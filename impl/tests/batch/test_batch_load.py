@@ -1,8 +1,6 @@
 """Database files as databases: the numbers of categories, the note of a refusal, and DuckDB beside SQLite."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,35 +8,26 @@ import pytest
 
 from impl.failure import ContractFailure
 from impl.reference.batch.load.load_database import load_database
-from impl.tests.batch.batch_database import agreed, flat
+from impl.tests.batch.batch_database import agreed, flat, sqlite_file
 
 METHOD = "Batch.LoadDatabase"
 
 
-def write(folder: Path, *statements: str) -> str:
-    """A SQLite file made by these statements."""
-    with closing(sqlite3.connect(folder / "shop.db")) as connection:
-        for statement in ("PRAGMA synchronous = OFF", *statements):  # none waits for the disk
-            connection.execute(statement)
-        connection.commit()
-    return "shop.db"
-
-
 def test_categories_are_blocks_in_the_order_of_the_columns(tmp_path: Path) -> None:
     rows = "('é', 10, 'x'), ('a', 9, NULL), ('Z', -1, 'x')"
-    path = write(tmp_path, "CREATE TABLE t (a TEXT, b INT, c TEXT)", f"INSERT INTO t VALUES {rows}")
+    file = sqlite_file(tmp_path / "t.db", f"CREATE TABLE t (a TEXT, b INT, c TEXT); INSERT INTO t VALUES {rows}")
     declaration = {"t": dict.fromkeys("abc", "categorical")}
-    (table,) = agreed(METHOD, {"root": str(tmp_path), "path": path, "declaration": declaration})["database"]["tables"]
-    columns = table["columns"]
+    loaded = agreed(METHOD, {"root": str(tmp_path), "path": file.name, "declaration": declaration})
+    columns = loaded["database"]["tables"][0]["columns"]
     assert [held["categories"] for held in columns] == [["Z", "a", "é"], ["-1", "10", "9"], ["x"]]
     assert [held["cat_emb_start"] for held in columns] == [0, 3, 6]
     assert [flat(held["values"]) for held in columns] == [[2, 1, 0], [1, 2, 0], [0, 0, 0]]
 
 
 def test_a_refusal_says_where_in_a_note(tmp_path: Path) -> None:
-    path = write(tmp_path, "CREATE TABLE people (sure INT)", "INSERT INTO people VALUES (1)")
+    file = sqlite_file(tmp_path / "people.db", "CREATE TABLE people (sure INT); INSERT INTO people VALUES (1)")
     with pytest.raises(ContractFailure) as failure:
-        load_database(root=str(tmp_path), path=path, declaration={})
+        load_database(root=str(tmp_path), path=file.name, declaration={})
     assert "people.sure" in failure.value.__notes__[0]
 
 
@@ -56,7 +45,8 @@ def test_a_duckdb_file_gives_what_the_same_sqlite_file_gives(tmp_path: Path, pac
         "INSERT INTO loose VALUES ('é', 1.25), ('Z', 2.5), ('a', NULL)",
     )
     declaration = {"customers": {"name": "text"}, "orders": {"status": "categorical"}}
-    expected = agreed(METHOD, {"root": str(tmp_path), "path": write(tmp_path, *made), "declaration": declaration})
+    file = sqlite_file(tmp_path / "shop.db", "; ".join(made))
+    expected = agreed(METHOD, {"root": str(tmp_path), "path": file.name, "declaration": declaration})
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
         for statement in made:
             connection.execute(statement)

@@ -1,6 +1,5 @@
 """A container written and read: its layout, its bindings, its stages."""
 
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,6 @@ from impl.tests.checkpoint.checkpoint_calls import (
     whole_files,
     written,
 )
-
-TENSOR_PATHS = [f"tensors/rank=0/shard={k}.bin" for k in range(3)]
 
 
 def manifest_of(root: Path) -> dict[str, Any]:
@@ -139,21 +136,6 @@ def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, root: str) -> None:
     assert reason("ReadContainer", **{**reading(tmp_path), "root": root}) == ("BAD_PATH", "root")
     assert reason("CommitRun", **{**commit_params(tmp_path), "root": root}) == ("BAD_PATH", "root")
     assert reason("RecoverRun", root=root, public_key=PUBLIC_KEY) == ("BAD_PATH", "root")
-
-
-@pytest.mark.parametrize(
-    ("manifest", "found"),
-    [
-        ({"dataset_snapshot_id": "\ud800"}, ("WRONG_TYPE", "checkpoint_manifest.cbor.dataset_snapshot_id")),
-        ({"partial_restore": ["\ud800"]}, ("WRONG_TYPE", "checkpoint_manifest.cbor.partial_restore")),
-        ({"partial_restore": ["tensors/rank=7/shard=7.bin"]}, ("MISSING_SHARD", "tensors/rank=7/shard=7.bin")),
-        ({"partial_restore": [TENSOR_PATHS[0]] * 2}, ("DUPLICATE_PATH", TENSOR_PATHS[0])),
-    ],
-)
-def test_a_manifest_that_could_not_be_read_is_not_written(
-    tmp_path: Path, manifest: Mapping[str, Any], found: tuple[str, str]
-) -> None:
-    assert reason("WriteContainer", **container(tmp_path, manifest=manifest)) == found
 
 
 OTHER_LINKS = [("run_id", "x"), ("run_id", ABSENT), ("t", 8), ("t", 7.0)]

@@ -17,7 +17,7 @@ from impl.reference.pipeline.machines import native
 from impl.tests.checkpoint.checkpoint_calls import PREFIX, container, reading, rewrite, written
 from impl.tests.javascript import javascript_process
 from impl.tests.javascript.javascript_process import Backend, Value, wire_form
-from impl.tests.pipeline.pipeline_queue import ROW, meta_of, names_in, put_hole, put_rows, queue_of
+from impl.tests.pipeline.pipeline_queue import ROW, meta_of, names_in, put_hole, queue_of
 from impl.tests.pipeline.test_pipeline_meta import EVERYTHING, listed
 
 PROVIDER, CONSUMER = "Pipeline.Provider.", "Pipeline.Consumer."
@@ -108,23 +108,6 @@ def test_a_key_that_comes_twice_in_the_metadata_has_the_later_value(javascript: 
     as_the_reference = native(tuple(twice.items()))
     assert as_the_reference == meta_of(split_info={"train": {"rows": 3}, "val": {}})
     assert pickle.loads((tmp_path / "javascript" / "meta.pkl").read_bytes()) == as_the_reference
-
-
-def test_a_file_cut_or_flipped_in_many_places_gives_its_own_rows_or_none(javascript: Backend, tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 2, f1_0_1=[5, 6])
-    whole = (folder / "1-0-1.npz").read_bytes()
-    handle = open_consumer(javascript, tmp_path)
-    spoilt = [whole[:size] for size in range(0, len(whole), 5)]
-    spoilt += [whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :] for at in range(0, len(whole), 3)]
-    for content in spoilt:
-        (folder / "1-0-1.npz").write_bytes(content)
-        put_rows(folder, "2-1-1", [7, 8])
-        rows = take(javascript, handle)
-        if rows == [5, 6]:
-            assert len(content) == len(whole), "a file that is cut is none"
-            rows = take(javascript, handle)
-        assert rows == [7, 8]
-        shutil.rmtree(tmp_path / "queue/quarantine", ignore_errors=True)
 
 
 def test_the_baselines_archives_are_read_in_a_circle(javascript: Backend, tmp_path: Path) -> None:

@@ -9,15 +9,7 @@ import pytest
 from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.reference.pipeline.provider import file_seed
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
-from impl.tests.pipeline.pipeline_queue import (
-    ROW,
-    consumer_of,
-    meta_of,
-    names_in,
-    provider_of,
-    queue_of,
-    rows_of,
-)
+from impl.tests.pipeline.pipeline_queue import ROW, consumer_of, meta_of, names_in, provider_of, queue_of, rows_of
 from impl.tests.pipeline.pipeline_sweep import calls_of, interrupted
 
 FILES = 2

@@ -1,7 +1,6 @@
 """meta.pkl: what it must say, and that nothing in it runs."""
 
 import pickle
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -134,10 +133,3 @@ def test_junk_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_values_are_the_same_where_their_types_are(one: object, other: object, same: bool) -> None:
     assert metadata.is_same(one, other) is same
-
-
-def test_python_reads_what_is_written() -> None:
-    meta = meta_of(itos={0: "a"})
-    content = pickled(meta)
-    assert content[:2] == struct.pack("BB", 0x80, 2)
-    assert pickle.loads(content) == unpickle(content) == meta
