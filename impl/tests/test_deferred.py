@@ -20,6 +20,12 @@ THIRD_PARTY = {
     "vectorized": {"numpy"},
     "library": {"click", "numpy", "opentelemetry", "pyarrow", "torch", "yaml"},  # no backend: what `tallystick` offers
 }
+SHARED = ("impl.types", "impl.failure", "impl.backend")
+# No backend knows another one.
+OWN = {
+    "reference": ("impl.reference", *SHARED),
+    "vectorized": ("impl.vectorized", "impl.arguments", *SHARED),
+}
 METHODS = {"Stream.Open": "open", "Stream.Close": "close"}
 
 
@@ -100,6 +106,5 @@ def test_a_backend_imports_the_standard_library_and_impl_only() -> None:
         names, room = imported_names(file), file.relative_to(IMPL).parts[0]
         allowed = sys.stdlib_module_names | {"impl"} | THIRD_PARTY.get(room, set())
         assert {name.split(".")[0] for name in names} <= allowed, file
-        if room in ("reference", "vectorized"):  # it knows no other backend
-            own = (f"impl.{room}", "impl.arguments", "impl.types", "impl.failure", "impl.backend")
-            assert all(name.startswith(own) for name in names if name.startswith("impl.")), file
+        if room in OWN:
+            assert all(name.startswith(OWN[room]) for name in names if name.startswith("impl.")), file

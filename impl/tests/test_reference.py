@@ -1,4 +1,4 @@
-"""What the reference promises beyond the answers of its operators: generator, encoding, messages, untouched inputs."""
+"""What the reference promises beyond the answers of its operators: its generator, its messages, untouched inputs."""
 
 import copy
 

@@ -97,20 +97,6 @@ def graph(*parents: Sequence[int], cells: int = 1, times: Sequence[int | None] =
     return rows
 
 
-def collect(rows: Sequence[Mapping[str, Any]], seed: int = 0, time: int | None = None, **config: Any) -> list[int]:
-    """The RowIdx that one seed reaches."""
-    result = reference.call(
-        "Batch.CollectRows",
-        {
-            "rows": list(rows),
-            "seeds": [{"row": seed} if time is None else {"row": seed, "time": time}],
-            "config": {**CHILDREN, **config},
-        },
-    )
-    collected: list[int] = result["row_ids"][0]
-    return collected
-
-
 def answer(backend: Any, method: str, params: Mapping[str, Any]) -> Any:
     """The result of a call, or its failure record."""
     try:

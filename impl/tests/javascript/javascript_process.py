@@ -13,11 +13,12 @@ import cbor2
 
 from conftest import absent
 from impl.reference import backend as reference
-from impl.wire.codec import compile_codec, compile_parameters
+from impl.wire.codec import Form, compile_codec, compile_parameters
 from impl.wire.json_form import JsonForm, NativeForm, write_value
 
 BACKEND = Path(__file__).parents[2] / "javascript"
 
+JSON = JsonForm()
 Json = Any
 Native = Any
 
@@ -66,10 +67,9 @@ def untag(tag: cbor2.CBORTag, _immutable: bool) -> list[int]:
     return [word for (word,) in struct.iter_unpack("<Q", tag.value)]
 
 
-def wire_form(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON wire form of native inputs, as the annotations of the reference's operator say."""
+def wire_form(method: str, params: Mapping[str, Any], form: Form = JSON) -> dict[str, Any]:
+    """Return the wire form of native inputs, as the annotations of the reference's operator say."""
     operator = reference.method(method)
-    form = JsonForm()
     written = {}
     for name, item in compile_parameters(operator, NativeForm())(params).items():
         hint = get_type_hints(operator, include_extras=True)[name]

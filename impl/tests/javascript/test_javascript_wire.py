@@ -67,10 +67,12 @@ def test_bye_ends_the_process_while_stdin_stays_open(ending: Backend) -> None:
 
 
 def test_messages_may_come_byte_by_byte(backend: Backend) -> None:
-    messages = backend.request(1, "tally.hello", {}) + backend.request(2, ENCODE, {"cursors": {}})
+    asked = {"num_blocks": 8, "epoch_seed": SEED}
+    messages = backend.request(1, "tally.hello", {}) + backend.request(2, PERMUTE, asked)
     for position in range(len(messages)):
         backend.send(messages[position : position + 1])
-    assert [backend.receive()["id"], backend.receive()["id"]] == [1, 2]
+    assert backend.receive()["id"] == 1
+    assert backend.receive()["result"] == {"block_order": backend.form([0, 7, 4, 3, 6, 2, 1, 5])}
 
 
 @pytest.mark.parametrize("ending", ["json"], indirect=True)

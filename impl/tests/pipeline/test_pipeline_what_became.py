@@ -1,6 +1,7 @@
 """Hostile, damaged and foreign queue files, and what becomes of each: one table.
 
 `1-0-1` is handed out, refused by file and key where it stands, or moved away for a reason; behind it waits a good file.
+Other archives of NumPy are cases of `Pipeline.Consumer`.
 """
 
 import io
