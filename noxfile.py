@@ -116,7 +116,7 @@ def lowest(session: nox.Session) -> None:
     session.run("tally", "run", "-k", "Stream")
     tests = Path("conformance") / "tests"
     files = [file for name in LOWEST for file in sorted(map(str, tests.rglob(f"test_{name}*.py")))]
-    files.append("impl/tests/batch/test_batch_load_schemas.py")
+    files.append("impl/tests/batch/test_batch_load.py")
     session.run("pytest", "-q", *files, *session.posargs, env=in_memory())
 
 

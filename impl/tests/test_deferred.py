@@ -20,17 +20,18 @@ THIRD_PARTY = {
     "vectorized": {"numpy"},
     "library": {"click", "numpy", "opentelemetry", "pyarrow", "torch", "yaml"},  # no backend: what `tallystick` offers
 }
+SHARED = ("impl.types", "impl.failure", "impl.backend")
+# No backend knows another one.
+OWN = {
+    "reference": ("impl.reference", *SHARED),
+    "vectorized": ("impl.vectorized", "impl.arguments", *SHARED),
+}
 METHODS = {"Stream.Open": "open", "Stream.Close": "close"}
 
 
 @pytest.mark.parametrize("table", [OPERATORS, EXPLANATIONS, *MACHINES.values()])
 def test_every_place_of_the_reference_holds_a_callable(table: Entries | Machine) -> None:
     assert all(callable(table[name]) for name in table)
-
-
-def test_an_unknown_name_is_a_key_error() -> None:
-    with pytest.raises(KeyError):
-        Entries("impl.reference", {})["UML_OS.Data.NextBatch_v2"]
 
 
 def test_a_call_imports_its_own_family_only() -> None:
@@ -77,14 +78,13 @@ def test_the_methods_share_one_state_that_is_made_when_it_is_first_needed(monkey
     assert "Stream.Fly" not in machine
     assert "impl.reference.stream.machine" not in sys.modules
     assert machine["Stream.Open"].__self__ is machine["Stream.Close"].__self__  # type: ignore[attr-defined]
-
-
-def test_two_machines_have_two_states() -> None:
-    one, two = (Machine("impl.reference.stream.machine:StreamMachine", METHODS) for _ in range(2))
-    assert one["Stream.Open"].__self__ is not two["Stream.Open"].__self__  # type: ignore[attr-defined]
+    other = Machine("impl.reference.stream.machine:StreamMachine", METHODS)
+    assert machine["Stream.Open"].__self__ is not other["Stream.Open"].__self__  # type: ignore[attr-defined]
 
 
 def test_an_unknown_method_and_a_wrong_place_are_said() -> None:
+    with pytest.raises(KeyError):
+        Entries("impl.reference", {})["UML_OS.Data.NextBatch_v2"]
     with pytest.raises(KeyError):
         Machine("impl.reference.stream.machine:StreamMachine", METHODS)["Stream.Fly"]
     with pytest.raises(AttributeError):
@@ -102,10 +102,9 @@ def imported_names(file: Path) -> set[str]:
 
 
 def test_a_backend_imports_the_standard_library_and_impl_only() -> None:
-    own = ("impl.reference", "impl.types", "impl.failure", "impl.backend")
     for file in (file for file in sorted(IMPL.rglob("*.py")) if "tests" not in file.relative_to(IMPL).parts):
         names, room = imported_names(file), file.relative_to(IMPL).parts[0]
         allowed = sys.stdlib_module_names | {"impl"} | THIRD_PARTY.get(room, set())
         assert {name.split(".")[0] for name in names} <= allowed, file
-        if room == "reference":  # it knows no other backend
-            assert all(name.startswith(own) for name in names if name.startswith("impl.")), file
+        if room in OWN:
+            assert all(name.startswith(OWN[room]) for name in names if name.startswith("impl.")), file

@@ -53,13 +53,6 @@ def test_a_refused_call_names_its_code() -> None:
     assert "refused" in explain(PERMUTE, {"num_blocks": 0, "epoch_seed": SEED}, "block_order", 0)[-1]
 
 
-@pytest.mark.parametrize("num_blocks", [1, 2, 8, 13])
-def test_the_last_line_of_an_order_element_is_the_block(num_blocks: int) -> None:
-    params = {"num_blocks": num_blocks, "epoch_seed": SEED}
-    for index, expected in enumerate(backend.call(PERMUTE, params)["block_order"]):
-        assert explain(PERMUTE, params, "block_order", index)[-1] == f"block_order[{index}] = {expected}"
-
-
 @pytest.mark.parametrize("local_pos", range(3))
 @pytest.mark.parametrize("cardinality", [4, 5, 6])
 def test_the_last_line_of_a_map_is_the_index_or_the_refusal(local_pos: int, cardinality: int) -> None:
@@ -72,16 +65,13 @@ def test_the_last_line_of_a_map_is_the_index_or_the_refusal(local_pos: int, card
 
 
 def walked(path: str, index: int | None, **config: Any) -> list[str]:
+    assert EXPLANATIONS["Batch.CollectRows"] is explain_collect_rows
     arguments = {
         "rows": [GraphRow(**row) for row in BOOKSTORE],
         "seeds": [GraphSeed(3), GraphSeed(0)],
         "config": Config(sequence_length=9, cutoff="children", **config),
     }
     return explain_collect_rows(arguments, path, index)
-
-
-def test_the_walk_is_explained() -> None:
-    assert EXPLANATIONS["Batch.CollectRows"] is explain_collect_rows
 
 
 def test_a_parent_is_derived_from_the_keys_that_lead_to_it() -> None:

@@ -21,8 +21,8 @@ Params = dict[str, Any]
 
 
 @pytest.mark.parametrize("evaluation", [Rows(), RotatedTable()], ids=["rows", "rotated table"])
-@pytest.mark.parametrize("length", [1, 2, 8, 1000, 4096, 65_536, 100_003])
-@pytest.mark.parametrize("block_id", [0, 1, 2, 3, (1 << 40) + 1, (1 << 44) - 2])
+@pytest.mark.parametrize("length", [2, 65_536, 100_003])
+@pytest.mark.parametrize("block_id", [0, 3, (1 << 44) - 2])
 def test_a_run_of_positions_equals_the_formula(evaluation: Evaluation, length: int, block_id: int) -> None:
     block = affine_block(block_id, length, SEED, MAX)
     rng = random.Random(length)

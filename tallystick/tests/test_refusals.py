@@ -14,11 +14,7 @@ import pytest
 
 import tallystick
 from tallystick import ContractFailure, Cursor
-from tallystick.stream import (
-    ListedTokens,
-    Model,
-    TokenFile,
-)
+from tallystick.stream import ListedTokens, Model, TokenFile
 from tallystick.tests.wrong_calls import FILES, NAMED, WRONG, builder, commit, header, mid_step, provider, read, sampler
 
 

@@ -121,10 +121,6 @@ def pushed_late() -> None:
     typed.push([1], boundary=False)
 
 
-def drawn(documents: list[Any]) -> None:
-    ContextStream(IteratorTokens(lambda: documents)).next_chunk(2)
-
-
 def shop() -> Database:
     return tallystick.open_database("shop.db")
 
@@ -154,11 +150,9 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: sampler(seed_token=b"x"), "seed_token must be exactly 32 bytes: got 1 byte; hashlib.sha256(b'...')"),
     (lambda: sampler(seed_token="x" * 32), "seed_token must be exactly 32 bytes: got 'xxxx"),
     (lambda: sampler(manifest_hash=bytes(31)), "manifest_hash must be exactly 32 bytes: got 31 bytes"),
-    (lambda: sampler(cardinality=-1), f"cardinality must be an integer from 1 to {U64}: got -1 (CARDINALITY_MISMATCH)"),
     (lambda: sampler(cardinality=0), f"cardinality must be an integer from 1 to {U64}: got 0 (CARDINALITY_MISMATCH)"),
     (lambda: sampler(cardinality=2**64), f"from 1 to {U64}: got {2**64} (CARDINALITY_MISMATCH)"),
     (lambda: sampler(cardinality=10**5000), "got a number of more than 24 digits (CARDINALITY_MISMATCH)"),
-    (lambda: sampler(cardinality=10.0), f"cardinality must be an integer from 1 to {U64}: got 10.0"),
     (lambda: sampler(cardinality=True), f"cardinality must be an integer from 1 to {U64}: got True"),
     (lambda: sampler(cardinality=np.arange(3)), f"cardinality must be an integer from 1 to {U64}: got a ndarray"),
     (lambda: sampler(dataset_key=7), "dataset_key must be a str: got 7 (CONTRACT_VIOLATION)"),
@@ -228,8 +222,6 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: prefetched([[1]], 5), "for a list write `lambda: iter(documents)`"),  # type: ignore[arg-type]
     (lambda: prefetched(lambda: [[1]], 0), f"most_tokens must be an integer from 1 to {U64}: got 0 (CONTRACT_VIOLATION)"),
     (lambda: huggingface_documents(7), "path must be a str: got 7 (CONTRACT_VIOLATION)"),  # type: ignore[arg-type]
-    (lambda: drawn([[1], [-100]]), "documents[1][0] must be an integer from 0 to 4294967295: got -100 (CONTRACT_VIOLATION)"),
-    (lambda: drawn(["text"]), "documents[0] must be a list of integers: got 'text' (CONTRACT_VIOLATION)"),
     (lambda: next_token_targets([1], last_rule="keep"), "last_rule must be 'ignore', 'drop' or 'carry': got 'keep'"),  # type: ignore[arg-type]
     (lambda: next_token_targets([1], last_rule="drop", before=2), "before must be absent where last_rule is 'drop': g"),
     (lambda: next_token_targets([], last_rule="drop"), "tokens must be one or more: got none; a stream never serves"),
@@ -263,7 +255,6 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: write(header=header(t="7")), "t must be an integer from 0 to 2^64 - 1: got '7' (CONTRACT_VIOLATION)"),
     (lambda: write(header=header(run_id=None)), "run_id must be a str: got None; a field without a value is left out"),
     (lambda: write(header=header(colour="red")), "colour must be absent: no schema of this reader has it: got 'red'"),
-    (lambda: write(header=header(spec=b"")), "spec must be absent: no schema of this reader has it: got 0 bytes"),
     (lambda: write(header={"t": 7}), "must be there: got none; add the field (CONTRACT_VIOLATION)"),
     (lambda: write(header=[1]), "header must be a mapping: got a list (CONTRACT_VIOLATION)"),
     (lambda: write(header=header(tensors_root_hash=bytes(32))), "must be the root over the files: got 0000000000000000"),
@@ -321,6 +312,5 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: run_header(sampler(), dataset_hash=b"x"), "dataset_hash must be exactly 32 bytes: got 1 byte"),
     (lambda: run_header(None), "sampler must be a tallystick.Sampler: got None"),  # type: ignore[arg-type]
     (lambda: rows_of({"a": 1}, {"b": 1}), "a row has other columns than the first: a, b"),
-    (lambda: rows_of({"a": 1}, {"a": "x"}), "as in the first row: got 'x'"),
     (lambda: rows_of({"a": 1}, None, {"a": 1}), "the trace is closed"),
 ]

@@ -1,11 +1,12 @@
-"""Inline databases for the batch tests, and tensors that can be read."""
+"""Inline databases for the batch tests, database files, and tensors that can be read."""
 
+import sqlite3
 import struct
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from math import prod
+from pathlib import Path
 from typing import Any
-
-import pytest
 
 from impl.failure import ContractFailure
 from impl.reference import backend as reference
@@ -96,28 +97,6 @@ def graph(*parents: Sequence[int], cells: int = 1, times: Sequence[int | None] =
     return rows
 
 
-def collect(rows: Sequence[Mapping[str, Any]], seed: int = 0, time: int | None = None, **config: Any) -> list[int]:
-    """The RowIdx that one seed reaches."""
-    result = reference.call(
-        "Batch.CollectRows",
-        {
-            "rows": list(rows),
-            "seeds": [{"row": seed} if time is None else {"row": seed, "time": time}],
-            "config": {**CHILDREN, **config},
-        },
-    )
-    collected: list[int] = result["row_ids"][0]
-    return collected
-
-
-def refusal(method: str, params: Mapping[str, Any], backend: Any = reference) -> str:
-    """The code of a call that must fail, whose record must be the default one."""
-    with pytest.raises(ContractFailure) as failure:
-        backend.call(method, params)
-    assert failure.value.data == {"failure_code": failure.value.code, "failure_operator": method}
-    return failure.value.code
-
-
 def answer(backend: Any, method: str, params: Mapping[str, Any]) -> Any:
     """The result of a call, or its failure record."""
     try:
@@ -131,6 +110,14 @@ def agreed(method: str, params: Mapping[str, Any]) -> Any:
     expected = answer(reference, method, params)
     assert answer(vectorized, method, params) == expected
     return expected
+
+
+def sqlite_file(file: Path, script: str) -> Path:
+    """A SQLite file made by these statements; none waits for the disk."""
+    file.unlink(missing_ok=True)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(f"PRAGMA synchronous = OFF; {script}")
+    return file
 
 
 def bookstore() -> dict[str, Any]:

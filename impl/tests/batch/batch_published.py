@@ -1,8 +1,7 @@
-"""Small databases of the shapes of three that are published everywhere: Chinook, Northwind and Sakila.
+"""Small databases of the shapes of two that are published everywhere: Northwind and Sakila.
 
-Tables, keys and types are as their users find them in SQLite: composite keys, texts as keys, keys to nothing,
-  dates as
-texts and as years, pictures, views and tables for full-text search. The rows are made here.
+Tables, keys and types are as their users find them in SQLite: composite keys, texts as keys, keys to nothing, dates
+as texts and as years, pictures, views and tables for full-text search. The rows are made here.
 """
 
 NORTHWIND = """

@@ -139,33 +139,28 @@ def test_r_is_the_largest_number_of_rows_in_the_batch() -> None:
     assert nested(batch["fk_adj"]) == [[[False] * 2] * 2, [[False, True], [False, False]]]
 
 
+SLOTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (column("x", "numerical", [2.5], mean=0.5, deviation=4.0), {"numeric_values": 0.5}),
+    (column("x", "numerical", [2.5], mean=0.5, deviation=0.0), {"numeric_values": 0.0}),
+    (column("x", "boolean", [True]), {"bool_values": True}),
+    (column("x", "categorical", [2], cat_emb_start=7, categories=["a", "b", "c"]), {"categorical_embed_ids": 9}),
+    (column("x", "identifier", [None]), {"is_null": False}),
+    (column("x", "numerical", [3.5], is_null=[True]), {"is_null": True, "numeric_values": 0.0, "is_target": True}),
+]
+
+
 @pytest.mark.parametrize(
-    ("held", "name", "expected"),
-    [
-        (column("x", "numerical", [2.5], mean=0.5, deviation=4.0), "numeric_values", 0.5),
-        (column("x", "numerical", [2.5], mean=0.5, deviation=0.0), "numeric_values", 0.0),
-        (column("x", "boolean", [True]), "bool_values", True),
-        (column("x", "categorical", [2], cat_emb_start=7, categories=["a", "b", "c"]), "categorical_embed_ids", 9),
-    ],
+    ("held", "expected"), SLOTS, ids=["z-score", "no-deviation", "truth", "category", "never-null", "null-target"]
 )
-def test_a_value_stands_in_the_slot_of_its_type(held: Any, name: str, expected: Any) -> None:
-    assert first(single(held, sequence_length=1), name) == [expected]
+def test_a_value_stands_in_the_slot_of_its_type(held: dict[str, Any], expected: dict[str, Any]) -> None:
+    batch = single(held, sequence_length=1)
+    assert {name: first(batch, name) for name in expected} == {name: [value] for name, value in expected.items()}
 
 
 def test_a_z_score_is_rounded_once_after_double_arithmetic() -> None:
     # In binary32 throughout, 16777217 - 1 would be 16777215 or 16777216, divided by 3 another number.
     batch = single(column("x", "numerical", [16777217.0], mean=1.0, deviation=3.0), sequence_length=1)
     assert batch["numeric_values"].data.hex() == tensor("float32", [16777216.0 / 3.0]).data.hex()
-
-
-def test_an_identifier_is_never_null() -> None:
-    assert first(single(column("x", "identifier", [None]), sequence_length=1), "is_null") == [False]
-
-
-def test_a_null_truth_leaves_nothing_of_the_value_behind_it() -> None:
-    batch = single(column("x", "numerical", [3.5], is_null=[True]), sequence_length=1)
-    assert (first(batch, "is_null"), first(batch, "numeric_values")) == ([True], [0.0])
-    assert first(batch, "is_target") == [True]
 
 
 def test_every_sequence_has_one_target_on_no_padding() -> None:
@@ -199,24 +194,24 @@ def test_texts_are_numbered_by_first_appearance_over_the_batch() -> None:
     assert nested(result["text_batch_embeddings"]) == [[9.0], [4.0], [7.0]]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"text_embed_ids": tensor("uint32", [1], (1, 1))},
-        {"text_embed_ids": tensor("uint32", [0], (1,))},
-        {"is_null": tensor("bool", [0, 0], (1, 2))},
-        {"text_embeddings": tensor("float16", [0], (1,))},
-    ],
-)
-def test_texts_that_do_not_fit_are_refused(changes: dict[str, Any]) -> None:
-    params = {
-        "text_embed_ids": tensor("uint32", [0], (1, 1)),
-        "semantic_types": tensor("int8", [5], (1, 1)),
-        "is_null": tensor("bool", [0], (1, 1)),
-        "is_padding": tensor("bool", [0], (1, 1)),
-        "text_embeddings": tensor("float16", [0], (1, 1)),
-    }
-    assert agreed("Batch.RemapText", {**params, **changes})["failure_code"] == "CONTRACT_VIOLATION"
+TEXTS = {
+    "text_embed_ids": tensor("uint32", [0], (1, 1)),
+    "semantic_types": tensor("int8", [5], (1, 1)),
+    "is_null": tensor("bool", [0], (1, 1)),
+    "is_padding": tensor("bool", [0], (1, 1)),
+    "text_embeddings": tensor("float16", [0], (1, 1)),
+}
+WRONG_TEXTS = [
+    ("text_embed_ids", tensor("uint32", [1], (1, 1))),
+    ("text_embed_ids", tensor("uint32", [0], (1,))),
+    ("is_null", tensor("bool", [0, 0], (1, 2))),
+    ("text_embeddings", tensor("float16", [0], (1,))),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), WRONG_TEXTS)
+def test_texts_that_do_not_fit_are_refused(name: str, wrong: Any) -> None:
+    assert agreed("Batch.RemapText", {**TEXTS, name: wrong})["failure_code"] == "CONTRACT_VIOLATION"
 
 
 def test_the_masks_of_two_rows_and_a_padding() -> None:

@@ -16,12 +16,11 @@ import pytest
 from impl.failure import ContractFailure
 from impl.reference.batch.load import sqlite_source
 from impl.reference.batch.load.load_database import load_database as literal
-from impl.tests.batch.batch_database import agreed
-from impl.tests.batch.batch_files import METHOD
+from impl.tests.batch.batch_database import agreed, sqlite_file
 from impl.tests.batch.batch_published import NORTHWIND, SAKILA
-from impl.vectorized.batch.front import schema
 from impl.vectorized.batch.front.open import load_database as fast
 
+METHOD = "Batch.LoadDatabase"
 Load = Callable[..., object]
 BOTH = (literal, fast)
 
@@ -36,10 +35,7 @@ def outcome(load: Load, folder: Path, path: str, **fields: Any) -> str:
 
 
 def made(file: Path, script: str) -> bytes:
-    file.unlink(missing_ok=True)
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(f"PRAGMA synchronous = OFF; {script}")  # no statement waits for the disk
-    return file.read_bytes()
+    return sqlite_file(file, script).read_bytes()
 
 
 PATHS = ("nul\0nul.db", "ring.db", "n" * 300, "n/" * 2500, "\udcff.db", "", ".", "..", "/", "/etc/passwd", "folder",
@@ -178,15 +174,6 @@ def test_keys_dangle_exactly_where_sqlite_says_so(tmp_path: Path, parent: str, c
     assert any(found.values())
     refusing = {f"t{k}": {"y": "refuse"} for k, _ in pairs}
     assert agreed(METHOD, {**asked, "dangling": refusing})["failure_code"] == "DANGLING_KEY"
-
-
-def test_a_comparison_of_plain_values_would_be_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made(tmp_path / "shop.db", "CREATE TABLE a (x TEXT PRIMARY KEY); CREATE TABLE t (y INT REFERENCES a);"
-         "INSERT INTO a VALUES ('1'); INSERT INTO t VALUES (1);")  # fmt: skip
-    assert outcome(fast, tmp_path, "shop.db") == "loaded"
-    monkeypatch.setattr(schema, "exact", tuple)
-    monkeypatch.setattr("impl.vectorized.batch.front.sqlite.SqliteFile.pairs", lambda *_: {})
-    assert outcome(fast, tmp_path, "shop.db") == "DANGLING_KEY"
 
 
 def test_rows_are_those_of_the_table_where_an_index_of_it_is_damaged(tmp_path: Path) -> None:

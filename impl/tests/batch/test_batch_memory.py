@@ -22,6 +22,7 @@ from impl.failure import ContractFailure
 from impl.library import batch
 from impl.library.batch import open_database
 from impl.library.batch_command import command
+from impl.tests.batch.batch_database import sqlite_file
 from impl.tests.batch.test_batch_kept import same
 from impl.vectorized.batch.arrays import AnyArray
 from impl.vectorized.batch.front import columns, spool
@@ -46,25 +47,23 @@ print(peak() - before)
 
 def big(file: Path, rows: int) -> None:
     """A table of numbers that refers to a small one."""
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(f"""
-            CREATE TABLE small (id INTEGER PRIMARY KEY, x REAL);
-            CREATE TABLE big (
-                id INTEGER PRIMARY KEY, other INT REFERENCES small, a REAL, b INT, c REAL, d INT, flag INT,
-                at TIMESTAMP
-            );
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-                INSERT INTO small SELECT i, i / 7.0 FROM n;
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
-                INSERT INTO big
-                SELECT i, 1 + i % 1000, i / 3.0, i * 7 % 1013, NULLIF(i % 5, 0) * 1.5, i % 97, i % 2,
-                    datetime(i * 60, 'unixepoch') FROM n;
-        """)
+    sqlite_file(file, f"""
+        CREATE TABLE small (id INTEGER PRIMARY KEY, x REAL);
+        CREATE TABLE big (
+            id INTEGER PRIMARY KEY, other INT REFERENCES small, a REAL, b INT, c REAL, d INT, flag INT, at TIMESTAMP
+        );
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+            INSERT INTO small SELECT i, i / 7.0 FROM n;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+            INSERT INTO big
+            SELECT i, 1 + i % 1000, i / 3.0, i * 7 % 1013, NULLIF(i % 5, 0) * 1.5, i % 97, i % 2,
+                datetime(i * 60, 'unixepoch') FROM n;
+    """)
 
 
-def added(file: Path, folder: str, rows: int) -> float:
+def added(file: Path, folder: str, rows: int, code: str = CHILD) -> float:
     told = subprocess.run(
-        [sys.executable, "-c", CHILD, str(file), folder, str(rows)],
+        [sys.executable, "-c", code, str(file), folder, str(rows)],
         check=True, capture_output=True, text=True, cwd=HOME,
     )  # fmt: skip
     return float(told.stdout)
@@ -96,11 +95,8 @@ def test_describing_needs_little_memory(large: Path) -> None:
     code = CHILD.replace("import open_database", "import describe_database")
     code = code.replace('open_database(sys.argv[1], {"big": {"flag": "boolean"}}, keep=sys.argv[2] or None)',
                         "describe_database(sys.argv[1])")  # fmt: skip
-    told = subprocess.run(
-        [sys.executable, "-c", code, str(large), "", "300000"],
-        check=True, capture_output=True, text=True, cwd=HOME,
-    )  # fmt: skip
-    assert float(told.stdout) < 32  # 24 measured, 29 with twice as many rows; 300,000 times as texts alone are 30
+    # 24 measured, 29 with twice as many rows; 300,000 times as texts alone are 30.
+    assert added(large, "", 300_000, code) < 32
 
 
 def test_a_full_disk_is_refused_and_one_that_cannot_be_written_is_not_used(
@@ -256,14 +252,9 @@ def test_everything_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_wide_table_leaves_a_process_files_to_open(tmp_path: Path) -> None:
     file = tmp_path / "wide.db"
-    names = [f"c{number}" for number in range(120)]
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute(f"CREATE TABLE wide ({', '.join(f'{name} REAL' for name in names)})")
-        row = ", ".join(f"i + {number}" for number in range(len(names)))
-        connection.execute(f"""
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-            INSERT INTO wide SELECT {row} FROM n""")
-        connection.commit()
+    names, row = ", ".join(f"c{n} REAL" for n in range(120)), ", ".join(f"i + {n}" for n in range(120))
+    three_hundred = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)"
+    sqlite_file(file, f"CREATE TABLE wide ({names}); {three_hundred} INSERT INTO wide SELECT {row} FROM n;")
     code = (
         "import resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (450, 450))\n"

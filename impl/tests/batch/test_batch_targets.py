@@ -16,7 +16,7 @@ from impl.failure import ContractFailure
 from impl.library.batch import BatchBuilder, Database, FileLimits, TargetQuery, open_database, split_rows
 from impl.library.declaration import read_declaration
 from impl.reference import backend as reference
-from impl.tests.batch.batch_database import flat
+from impl.tests.batch.batch_database import flat, sqlite_file
 from impl.vectorized.batch.arrays import AnyArray, tensor_of
 from impl.vectorized.batch.model import Column, ForeignKey, Table
 
@@ -46,10 +46,7 @@ FEBRUARY_15, MARCH_1, MAY_1 = 19_768 * DAY, 19_783 * DAY, 19_844 * DAY + DAY // 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    file = tmp_path / "shop.db"
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(f"PRAGMA synchronous = OFF; {SHOP}")
-    return file
+    return sqlite_file(tmp_path / "shop.db", SHOP)
 
 
 def opened(file: Path, *, name: str = "churn", asked: TargetQuery = CHURN, **more: Any) -> Database:

@@ -9,33 +9,17 @@ import pytest
 
 from impl.backend import Backend
 from impl.reference import backend as reference
-from impl.tests.batch.batch_database import CHILDREN, column, database, table
+from impl.tests.batch.batch_database import CHILDREN, bookstore
 from impl.types import Tensor
 from impl.vectorized import backend as vectorized
 
 THREADS = 8
-ROWS = 24
-
-
-def request(width: int) -> dict[str, Any]:
-    """A batch of four seeds whose rows refer to each other, each child width another one."""
-    parents = [None, *(row // 2 for row in range(ROWS - 1))]
-    held = database(
-        table(
-            "t",
-            [column("up", "identifier", list(range(ROWS))), column("v", "numerical", [row / 3 for row in range(ROWS)])],
-            [("up", "t", parents)],
-            rows=ROWS,
-        )
-    )
-    config = {**CHILDREN, "child_width": width}
-    seeds = [{"row": row} for row in (0, 5, 11, 23)]
-    return {"database": held, "task": {"table": "t", "column": "v"}, "seeds": seeds, "config": config}
+TASK = {"database": bookstore(), "task": {"table": "orders", "column": "price"}, "seeds": [{"row": 0}, {"row": 3}]}
 
 
 def answered(backend: Backend, width: int) -> dict[str, bytes]:
     """The bytes of every tensor of a batch."""
-    batch = backend.call("Batch.Build", request(width))
+    batch = backend.call("Batch.Build", {**TASK, "config": {**CHILDREN, "child_width": width}})
     return {name: bytes(value.data) if isinstance(value, Tensor) else value.tobytes() for name, value in batch.items()}
 
 

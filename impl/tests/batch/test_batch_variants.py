@@ -14,9 +14,7 @@ from impl.library.batch import BatchBuilder, Database, open_database, split_rows
 from impl.reference import backend as reference
 from impl.reference.batch import child_order
 from impl.vectorized.batch.arrays import tensor_of
-from impl.vectorized.batch.collect import FOREVER, Limits, Walker
-from impl.vectorized.batch.crowd import Crowd
-from impl.vectorized.batch.flat import flatten, hashes, mixed, seeded_children
+from impl.vectorized.batch.flat import hashes, mixed
 
 
 @pytest.fixture(scope="module")
@@ -34,58 +32,6 @@ def test_the_hash_is_splitmix64() -> None:
     assert [child_order.mixed(state) for state in states.tolist()] == published
     assert child_order.mixed(0) == 0xE220A8397B1DCDAF
     assert len(set(hashes(5, np.arange(1000)).tolist())) == 1000
-
-
-def test_seeded_children_are_the_same_children_in_another_order(shop: Database) -> None:
-    plain = flatten(shop).keys
-    first, again, other = (seeded_children(plain, seed) for seed in (1, 1, 2))
-    assert np.array_equal(first.children.items, again.children.items)
-    assert not np.array_equal(first.children.items, other.children.items)
-    for row in range(len(plain.cells)):
-        part = slice(plain.children.starts[row], plain.children.starts[row + 1])
-        assert sorted(first.children.items[part].tolist()) == plain.children.items[part].tolist()
-
-
-@pytest.mark.parametrize("width", [None, 1, 3])
-def test_both_walks_agree_on_seeded_children(shop: Database, width: int | None) -> None:
-    keys = seeded_children(flatten(shop).keys, 7)
-    limits = Limits(60, None, 30, width)
-    seeds = np.arange(len(keys.cells))[::37]
-    crowd = Crowd(keys, seeds, np.full(len(seeds), FOREVER), limits).rows()
-    walker = Walker(keys)
-    assert [rows.tolist() for rows in crowd] == [list(walker.walk(int(seed), FOREVER, limits)) for seed in seeds]
-
-
-def test_every_child_of_a_parent_is_chosen_by_some_seed(shop: Database) -> None:
-    plain = flatten(shop).keys
-    starts = plain.children.starts
-    parent = int(np.argmax(np.diff(starts) > 20))
-    children = plain.children.items[starts[parent] : starts[parent + 1]]
-    chosen = [int(seeded_children(plain, seed).children.items[starts[parent]]) for seed in range(40)]
-    assert set(chosen) <= set(children.tolist())
-    assert len(set(chosen)) > 15
-
-
-def test_fixed_rows_make_static_shapes(shop: Database) -> None:
-    plain = BatchBuilder(shop, "orders", "total", sequence_length=64, max_rows=12)
-    fixed = BatchBuilder(shop, "orders", "total", sequence_length=64, max_rows=12, fixed_rows=20)
-    few = BatchBuilder(shop, "orders", "total", sequence_length=64, fixed_rows=5)
-    for rows in ([0], [1, 2], [399, 5, 7]):
-        one, other = plain.batch(rows), fixed.batch(rows)
-        most = one.fk_adj.shape[1]
-        assert other.fk_adj.shape == (len(rows), 20, 20)
-        assert np.array_equal(other.fk_adj[:, :most, :most], one.fk_adj)
-        assert int(other.fk_adj.sum()) == int(one.fk_adj.sum())
-        assert np.array_equal(one.out_perm, other.out_perm)
-        assert few.batch(rows).fk_adj.shape == (len(rows), 5, 5)
-        assert int(few.batch(rows).seq_row_ids.max()) < 5
-
-
-def test_the_defaults_are_the_rule_of_the_source(shop: Database) -> None:
-    plain = BatchBuilder(shop, "orders", "total", sequence_length=64, child_width=2).batch([3])
-    seeded = BatchBuilder(shop, "orders", "total", sequence_length=64, child_width=2, children_seed=3).batch([3])
-    assert plain.fk_adj.shape[1] == int(plain.seq_row_ids.max()) + 1
-    assert not np.array_equal(plain.numeric_values, seeded.numeric_values)
 
 
 def test_rows_are_split_by_their_hash(shop: Database) -> None:

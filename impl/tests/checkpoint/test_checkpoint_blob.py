@@ -60,14 +60,7 @@ def test_the_order_of_insertion_is_irrelevant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "level"),
-    [
-        ("1.0.0", "migrated"),
-        ("1.0.7", "migrated"),
-        ("1.1.0", "exact"),
-        ("1.2.0", "minor_newer"),
-        ("1.10.0", "minor_newer"),
-    ],
+    ("version", "level"), [("1.0.7", "migrated"), ("1.1.0", "exact"), ("1.10.0", "minor_newer")]
 )
 def test_the_report_says_how_the_version_stands_to_the_registry(version: str, level: str) -> None:
     report = restored(blob_of(checkpoint_schema_version=version))["report"]
@@ -139,21 +132,6 @@ def test_each_of_the_ten_identity_fields_aborts_when_it_differs(name: str) -> No
         "reason": "IDENTITY_MISMATCH",
         "field_path": name,
     }
-
-
-def test_there_are_ten_identity_fields_in_the_order_of_the_seed() -> None:
-    assert list(IDENTITY) == [
-        "tenant_id",
-        "run_id",
-        "replay_token",
-        "trace_root_hash",
-        "checkpoint_merkle_root",
-        "manifest_hash",
-        "sampler_config_hash",
-        "tmmu_plan_hash",
-        "backend_binary_hash",
-        "determinism_profile_hash",
-    ]
 
 
 def test_an_expected_hash_is_compared() -> None:

@@ -18,12 +18,9 @@ def errors(header: object, schema_version: str = "1.1.0") -> list[tuple[str, str
     return [(error["field_path"], error["reason"]) for error in report["errors"]]
 
 
-def test_the_pinned_header_is_valid() -> None:
-    assert errors(pinned_header()) == []
-
-
 @pytest.mark.parametrize("name", REQUIRED)
 def test_each_required_field_is_missed(name: str) -> None:
+    assert errors(pinned_header()) == []
     assert errors(pinned_header(**{name: ABSENT})) == [(name, "MISSING_FIELD")]
 
 
@@ -33,26 +30,15 @@ def test_each_optional_field_may_be_absent_but_never_null(name: str) -> None:
     assert errors(pinned_header(**{name: None})) == [(name, "NULL_FIELD")]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("tenant_id", b"t"),
-        ("run_id", 1),
-        ("spec_version", ["1.0.0"]),
-        ("tenant_id", "\ud800"),
-        ("checkpoint_schema_version", 1.0),
-        ("t", -1),
-        ("t", 2**64),
-        ("t", 7.0),
-        ("t", True),
-        ("t", "7"),
-        ("replay_token", bytes(31)),
-        ("replay_token", bytes(33)),
-        ("manifest_hash", "00" * 32),
-        ("checkpoint_hash_prev", b""),
-        ("dp_accountant_state_root_hash", [0] * 32),
-    ],
-)
+OTHERS = [
+    ("tenant_id", b"t"), ("run_id", 1), ("spec_version", ["1.0.0"]), ("tenant_id", "\ud800"),
+    ("checkpoint_schema_version", 1.0), ("t", -1), ("t", 2**64), ("t", 7.0), ("t", True), ("t", "7"),
+    ("replay_token", bytes(31)), ("replay_token", bytes(33)), ("manifest_hash", "00" * 32),
+    ("checkpoint_hash_prev", b""), ("dp_accountant_state_root_hash", [0] * 32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content"), OTHERS)
 def test_a_field_of_another_type_is_named(name: str, content: object) -> None:
     assert errors(pinned_header(**{name: content})) == [(name, "WRONG_TYPE")]
 

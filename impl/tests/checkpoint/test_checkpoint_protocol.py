@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.tests.checkpoint.checkpoint_calls import ABSENT, call, container, reading, reason, tree, whole_files, written
+from impl.tests.checkpoint.checkpoint_calls import ABSENT, call, reading, reason, tree, whole_files, written
 from impl.tests.checkpoint.checkpoint_disk import FailingSync, Killed, WatchedDisk
 
 MANIFEST = "checkpoint_manifest.cbor"
@@ -83,11 +83,3 @@ def test_an_error_of_any_fsync_aborts_deletes_nothing_and_is_not_tried_again(
         if k < counted.calls:
             written(root, files=small_files())
         assert call("ReadContainer", **reading(root, stage="eval"))["report"]["status"] == "success"
-
-
-def test_a_refusal_writes_nothing(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
-    watched = WatchedDisk(patch)
-    assert reason("WriteContainer", **container(tmp_path, header={"t": -1})) == ("WRONG_TYPE", "t")
-    patch.undo()
-    assert watched.steps == []
-    assert list(tmp_path.iterdir()) == []

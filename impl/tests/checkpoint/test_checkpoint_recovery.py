@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.tests.checkpoint.checkpoint_calls import PUBLIC_KEY, call, commit_params, reason, rewrite, tree
+from impl.tests.checkpoint.checkpoint_calls import call, commit_params, rewrite, tree
 from impl.tests.checkpoint.checkpoint_disk import Killed, WatchedDisk
 from impl.tests.checkpoint.checkpoint_run import (
     COMMITTED,
@@ -148,14 +148,3 @@ def test_a_crash_inside_recovery_is_recovered_to_the_same_end(
         patch.undo()
         assert recovered(root) == answer
         assert tree(root) == tree(tmp_path / "uninterrupted")
-
-
-@pytest.mark.parametrize("harm", ["link", "far too long"])
-def test_a_record_that_is_no_plain_short_file_is_corruption(run: Path, harm: str) -> None:
-    last = run / RECORDS[3]
-    if harm == "link":
-        last.rename(run / "elsewhere")
-        last.symlink_to(run / "elsewhere")
-    else:
-        last.write_bytes(bytes(70_000))
-    assert reason("RecoverRun", root=str(run), public_key=PUBLIC_KEY) == ("WAL_RECORD_INVALID", RECORDS[3])

@@ -60,18 +60,6 @@ def test_train_needs_the_trace_link_and_the_artifact_index(tmp_path: Path, path:
     assert set(call("ReadContainer", **reading(tmp_path, stage="eval"))["files"]) == set(TENSOR_PATHS)
 
 
-def test_a_verification_of_a_container_returns_the_report_alone(tmp_path: Path) -> None:
-    written(tmp_path)
-    answer = call("ReadContainer", **reading(tmp_path, verify=True))
-    assert set(answer) == {"report"}
-    record = answer["report"]["trace_record"]
-    assert (record["step"], record["restore_status"]) == ("verify", "verified")
-    assert answer["report"]["restore_profile_id"] == "539da104189fede3"
-    shard = tmp_path / "c" / TENSOR_PATHS[0]
-    shard.write_bytes(shard.read_bytes()[::-1] + b"x")
-    assert reason("ReadContainer", **reading(tmp_path, verify=True)) == ("SHARD_MISMATCH", TENSOR_PATHS[0])
-
-
 def test_train_without_privacy_accounting_needs_five(tmp_path: Path) -> None:
     written(tmp_path, files=without("dp_accountant_state"))
     answer = call("ReadContainer", **reading(tmp_path))
@@ -118,11 +106,3 @@ def test_without_a_policy_no_subset_is_restored(tmp_path: Path) -> None:
     written(tmp_path)
     found = reason("ReadContainer", **reading(tmp_path, stage="eval", shards=TENSOR_PATHS))
     assert found == ("PARTIAL_NOT_DECLARED", "checkpoint_manifest.cbor.partial_restore")
-
-
-def test_a_subset_for_train_must_hold_its_components(tmp_path: Path) -> None:
-    everything = sorted(container(tmp_path)["files"])
-    written(tmp_path, manifest={"partial_restore": everything})
-    assert call("ReadContainer", **reading(tmp_path, shards=everything[:]))["report"]["restore_profile_id"]
-    missing = [path for path in everything if path != "rng/state.cbor"]
-    assert reason("ReadContainer", **reading(tmp_path, shards=missing)) == ("MISSING_COMPONENT", "rng_states")

@@ -1,7 +1,5 @@
 """A process of the JavaScript backend, spoken to over either wire, and the wire forms of native values."""
 
-# ruff: noqa: N803 - N and B are the seed's names.
-
 import itertools
 import json
 import shutil
@@ -15,33 +13,18 @@ import cbor2
 
 from conftest import absent
 from impl.reference import backend as reference
-from impl.wire.codec import compile_codec, compile_parameters
-from impl.wire.json_form import JsonForm, NativeForm
+from impl.wire.codec import Form, compile_codec, compile_parameters
+from impl.wire.json_form import JsonForm, NativeForm, write_value
 
 BACKEND = Path(__file__).parents[2] / "javascript"
-DATA = "UML_OS.Data."
-NEXT_BATCH = DATA + "NextBatch_v2"
-PERMUTE = DATA + "SeededBlockPermute_v1"
-MAP = DATA + "SeededIntraBlockMap_v1"
-ENCODE = DATA + "EncodeCursors_v1"
-DECODE = DATA + "DecodeCursors_v1"
-EMIT = "UML_OS.Error.Emit_v1"
-SEED = bytes(range(16))
-TOKEN = bytes(range(32))
-MANIFEST_HASH = bytes(range(32, 64))
-DATASET_HASH = bytes(range(64, 96))
-MAX = 2**64 - 1
 
+JSON = JsonForm()
 Json = Any
 Native = Any
 
 
-class Small(int):
-    """An integer of at most 32 bits, which is a plain number in JSON."""
-
-
 class Value(NamedTuple):
-    """An item of the self-describing type."""
+    """An item of the self-describing type; a tuple of pairs is a map in that order."""
 
     item: Native
 
@@ -50,11 +33,9 @@ def json_form(native: Native) -> Json:
     """Return the JSON wire form of a native value."""
     match native:
         case Value(item):
-            return value_form(item)
+            return write_value(item)
         case bool() | str() | None:
             return native
-        case Small():
-            return int(native)
         case int():
             return str(native)
         case float():
@@ -68,35 +49,11 @@ def json_form(native: Native) -> Json:
     raise TypeError(type(native))
 
 
-def value_form(item: Native) -> Json:
-    """Return the JSON wire form of an item of type `value`; a tuple of pairs is a map in that order."""
-    match item:
-        case bool() | None:
-            return item
-        case str():
-            return {"text": item}
-        case int():
-            return {"int": str(item)}
-        case float():
-            return {"float": struct.pack(">d", item).hex()}
-        case bytes():
-            return {"bytes": item.hex()}
-        case list():
-            return {"array": [value_form(element) for element in item]}
-        case dict():
-            return value_form(tuple(item.items()))
-        case tuple():
-            return {"map": [[value_form(key), value_form(held)] for key, held in item]}
-    raise TypeError(type(item))
-
-
 def cbor_form(native: Native) -> Native:
     """Return the native value as cbor2 takes and gives it."""
     match native:
         case Value(item):
             return dict(item) if isinstance(item, tuple) else item
-        case Small():
-            return int(native)
         case list():
             return [cbor_form(item) for item in native]
         case dict():
@@ -110,10 +67,9 @@ def untag(tag: cbor2.CBORTag, _immutable: bool) -> list[int]:
     return [word for (word,) in struct.iter_unpack("<Q", tag.value)]
 
 
-def wire_form(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON wire form of native inputs, as the annotations of the reference's operator say."""
+def wire_form(method: str, params: Mapping[str, Any], form: Form = JSON) -> dict[str, Any]:
+    """Return the wire form of native inputs, as the annotations of the reference's operator say."""
     operator = reference.method(method)
-    form = JsonForm()
     written = {}
     for name, item in compile_parameters(operator, NativeForm())(params).items():
         hint = get_type_hints(operator, include_extras=True)[name]
@@ -185,31 +141,3 @@ class Backend:
         status = self.process.wait(timeout=20)
         self.output.close()
         return status
-
-
-def map_inputs(block: int, position: int, size: int, cardinality: int) -> dict[str, Native]:
-    return {
-        "block_id": block, "local_pos": position, "block_size": size, "epoch_seed": SEED, "cardinality": cardinality
-    }  # fmt: skip
-
-
-def batch_inputs(N: int = 10, B: int = 4, block: int | None = 3, **changes: Native) -> dict[str, Native]:
-    """Return the inputs of the pinned base case, with changes; `cursor` is (epoch, index)."""
-    data = {"sampler_block_size": block, "drop_last": False}
-    dataset = {"id": "d", "version": "1", "hash": DATASET_HASH, "cardinality": N}
-    epoch, index = changes.pop("cursor", (0, 0))
-    manifest: dict[str, Native] = {"datasets": {"d": dataset}, "global_batch_size": B}
-    if present := {key: value for key, value in data.items() if value is not None}:
-        manifest["data"] = present
-    inputs = {
-        "manifest": manifest,
-        "dataset_key": "d",
-        "world_size": Small(changes.pop("W", 1)),
-        "rank": Small(changes.pop("rank", 0)),
-        "stage_type": changes.pop("stage", "train"),
-        "cursor_in": {"epoch": epoch, "global_index": index},
-        "kernel_replay_token": TOKEN,
-        "manifest_hash": MANIFEST_HASH,
-        "t": 0,
-    }
-    return inputs | changes

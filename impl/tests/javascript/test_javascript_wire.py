@@ -1,33 +1,19 @@
-"""The wire of the JavaScript backend: framing, JSON-RPC's own errors, pipelining and the end of the process."""
+"""The wire of the JavaScript backend: framing, the errors of JSON-RPC, and the end of the process."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import cbor2
 import pytest
 
-from impl.tests.javascript.javascript_process import (
-    DECODE,
-    EMIT,
-    ENCODE,
-    MAP,
-    MAX,
-    NEXT_BATCH,
-    PERMUTE,
-    SEED,
-    Backend,
-    Json,
-    Native,
-    Small,
-    Value,
-    batch_inputs,
-    map_inputs,
-)
+from impl.tests.javascript.javascript_process import Backend, Native, Value
+from impl.wire.json_form import write_value
 
-SPEC = Path(__file__).parents[3] / "spec"
+SEED = bytes(range(16))
+PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
+ENCODE = "UML_OS.Data.EncodeCursors_v1"
+EMIT = "UML_OS.Error.Emit_v1"
 ENCODE_CANONICAL = "UML_OS.Serialization.EncodeCanonical_v1"
-WHOLE_FAMILIES = ["data", "error", "serialization", "checkpoint"]
 
 
 @pytest.fixture(scope="module", params=["json", "cbor"])
@@ -46,22 +32,6 @@ def ending(request: pytest.FixtureRequest, tool: Callable[[str], str]) -> Iterat
     started = Backend(request.param)
     yield started
     started.finish()
-
-
-def test_hello_declares_the_operators(backend: Backend) -> None:
-    said = backend.call("tally.hello", {"protocol": Small(1)})
-    operators = said.pop("operators")
-    assert said == {
-        "protocol": 1,
-        "name": "tallystick-javascript",
-        "version": "1.0.0",
-        "language": "JavaScript",
-        "wires": ["json", "cbor"],
-        "max_in_flight": 64,
-    }
-    contracts = {file.stem for family in WHOLE_FAMILIES for file in (SPEC / family).glob("UML_OS.*_v[0-9].yaml")}
-    assert contracts <= set(operators)
-    assert len(operators) == len(set(operators))
 
 
 def test_the_errors_of_json_rpc_keep_the_id(backend: Backend) -> None:
@@ -96,88 +66,54 @@ def test_bye_ends_the_process_while_stdin_stays_open(ending: Backend) -> None:
     assert ending.process.wait(timeout=20) == 0
 
 
-def test_an_answer_does_not_wait_for_the_next_request(backend: Backend) -> None:
-    following = backend.request(2, PERMUTE, {"num_blocks": 8, "epoch_seed": SEED})
-    backend.send(backend.request(1, "tally.hello", {}) + following[:9])
-    assert backend.receive()["id"] == 1
-    backend.send(following[9:])
-    assert backend.receive()["id"] == 2
-
-
 def test_messages_may_come_byte_by_byte(backend: Backend) -> None:
-    messages = backend.request(1, NEXT_BATCH, batch_inputs()) + backend.request(2, DECODE, {"cursors_cbor": b"\xa0"})
+    asked = {"num_blocks": 8, "epoch_seed": SEED}
+    messages = backend.request(1, "tally.hello", {}) + backend.request(2, PERMUTE, asked)
     for position in range(len(messages)):
         backend.send(messages[position : position + 1])
-    assert [backend.receive()["id"], backend.receive()["id"]] == [1, 2]
-
-
-def test_the_last_message_needs_no_newline(tool: Callable[[str], str]) -> None:
-    tool("node")
-    backend = Backend("json")
-    backend.send(backend.request(1, "tally.hello", {}).rstrip())
-    backend.input.close()
     assert backend.receive()["id"] == 1
-    assert backend.finish() == 0
+    assert backend.receive()["result"] == {"block_order": backend.form([0, 7, 4, 3, 6, 2, 1, 5])}
 
 
-def pipeline(backend: Backend, count: int, request: Callable[[int], bytes]) -> list[Json]:
-    """Send all requests from another thread while the answers are read."""
-    with ThreadPoolExecutor(1) as pool:
-        sent = pool.submit(backend.send, b"".join(map(request, range(count))))
-        answers = [backend.receive() for _ in range(count)]
-        sent.result()
-    return answers
-
-
-def test_thousands_of_small_requests_are_pipelined(backend: Backend) -> None:
-    answers = pipeline(backend, 2000, lambda i: backend.request(i, MAP, map_inputs(0, i % 7, 7, 7)))
-    assert [answer["id"] for answer in answers] == list(range(2000))
-    cycle = [2, 0, 5, 3, 1, 6, 4]
-    assert all(int(a["result"]["original_index"]) == cycle[a["id"] % 7] for a in answers)
+@pytest.mark.parametrize("ending", ["json"], indirect=True)
+def test_the_last_message_needs_no_newline(ending: Backend) -> None:
+    ending.send(ending.request(1, "tally.hello", {}).rstrip())
+    ending.input.close()
+    assert ending.receive()["id"] == 1
+    assert ending.finish() == 0
 
 
 def test_large_messages_pass_in_both_directions(backend: Backend) -> None:
-    cursors = {f"dataset {number:06}": {"epoch": number, "global_index": MAX} for number in range(5_000)}
+    cursors = {f"dataset {number:06}": {"epoch": number, "global_index": 2**64 - 1} for number in range(5_000)}
     expected = cbor2.dumps(cursors, canonical=True)
-    answers = pipeline(backend, 3, lambda i: backend.request(i, ENCODE, {"cursors": cursors}))
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(backend.send, backend.request(1, ENCODE, {"cursors": cursors}) * 3)
+        answers = [backend.receive() for _ in range(3)]
+        sent.result()
     assert all(answer["result"] == backend.form({"cursors_cbor": expected}) for answer in answers)
 
 
-def test_sixteen_large_answers_survive_a_slow_reader(backend: Backend) -> None:
-    inputs = batch_inputs(10**9, 2**15, None, stage="eval")
-    answers = pipeline(backend, 16, lambda i: backend.request(i, NEXT_BATCH, inputs))
-    expected = backend.form(list(range(2**15)))
-    assert all(answer["result"]["batch_sample_indices"] == expected for answer in answers)
-
-
-@pytest.fixture
-def cbor(tool: Callable[[str], str]) -> Iterator[Backend]:
-    """A process over CBOR."""
-    tool("node")
-    started = Backend("cbor")
-    yield started
-    started.finish()
-
-
-def test_a_message_of_indefinite_length_is_understood(cbor: Backend) -> None:
+@pytest.mark.parametrize("ending", ["cbor"], indirect=True)
+def test_a_message_of_indefinite_length_is_understood(ending: Backend) -> None:
     entries = {"jsonrpc": "2.0", "id": 1, "method": PERMUTE}
     head = b"\xbf" + b"".join(cbor2.dumps(key) + cbor2.dumps(held) for key, held in entries.items())
     params = b"\xbf" + cbor2.dumps("num_blocks") + b"\x08" + cbor2.dumps("epoch_seed")
     chunks = b"\x5f\x48" + SEED[:8] + b"\x48" + SEED[8:] + b"\xff"
-    cbor.send(head + cbor2.dumps("params") + params + chunks + b"\xff\xff")
-    assert cbor.receive()["result"] == {"block_order": [0, 7, 4, 3, 6, 2, 1, 5]}
-    cbor.send(b"\x07" + b"\x81\x61\xff")  # items that are no message
-    assert [cbor.receive()["error"]["code"] for _ in range(2)] == [-32600, -32700]
-    assert cbor.ask("tally.hello", {})["result"]["protocol"] == 1
+    ending.send(head + cbor2.dumps("params") + params + chunks + b"\xff\xff")
+    assert ending.receive()["result"] == {"block_order": [0, 7, 4, 3, 6, 2, 1, 5]}
+    ending.send(b"\x07" + b"\x81\x61\xff")  # items that are no message
+    assert [ending.receive()["error"]["code"] for _ in range(2)] == [-32600, -32700]
+    assert ending.ask("tally.hello", {})["result"]["protocol"] == 1
 
 
+@pytest.mark.parametrize("ending", ["cbor"], indirect=True)
 @pytest.mark.parametrize("garbage", [b"\x1c", b"\x82\x01\xff"])
-def test_a_lost_cbor_sequence_is_reported_and_ends_with_status_1(cbor: Backend, garbage: bytes) -> None:
-    assert cbor.ask("tally.hello", {})["result"]["protocol"] == 1
-    cbor.send(garbage)
-    answer = cbor.receive()
+def test_a_lost_cbor_sequence_is_reported_and_ends_with_status_1(ending: Backend, garbage: bytes) -> None:
+    assert ending.ask("tally.hello", {})["result"]["protocol"] == 1
+    ending.send(garbage)
+    answer = ending.receive()
     assert (answer["id"], answer["error"]["code"]) == (None, -32700)
-    assert cbor.process.wait(timeout=20) == 1
+    assert ending.process.wait(timeout=20) == 1
 
 
 @pytest.mark.parametrize(
@@ -193,23 +129,25 @@ def test_an_item_that_only_json_can_carry_is_refused(javascript: Backend, item: 
     [
         ("constructor", {}),
         ("INVALID_DATASET_KEY", (("dataset_key", "d"), ("dataset_key", "d"))),
-        ("BATCH_SIZE_INCONSISTENT", {"global_batch_size": MAX + 1, "world_size": 1}),
+        ("BATCH_SIZE_INCONSISTENT", {"global_batch_size": 2**64, "world_size": 1}),
     ],
     ids=["of-every-object", "repeated", "too-large"],
 )
 def test_diagnostics_that_only_json_can_carry_are_refused(javascript: Backend, code: str, diagnostics: Native) -> None:
-    context = {"t": 1, "rank": Small(3), "failure_operator": EMIT, "replay_token": SEED * 2}
-    inputs = {"code_id": code, "context": {**context, "diagnostics": Value(diagnostics)}}
-    assert javascript.refuse(EMIT, inputs)["data"] == {"failure_code": "CONTRACT_VIOLATION", "failure_operator": EMIT}
+    context = {"t": "1", "rank": 3, "failure_operator": EMIT, "replay_token": (SEED * 2).hex()}
+    params = {"code_id": code, "context": {**context, "diagnostics": write_value(diagnostics)}}
+    failure = javascript.ask_form(EMIT, params)["error"]
+    assert failure["data"] == {"failure_code": "CONTRACT_VIOLATION", "failure_operator": EMIT}
 
 
-def test_an_item_far_too_deep_is_answered_on_both_wires(javascript: Backend, cbor: Backend) -> None:
+@pytest.mark.parametrize("ending", ["cbor"], indirect=True)
+def test_an_item_far_too_deep_is_answered_on_both_wires(javascript: Backend, ending: Backend) -> None:
     levels = 100_000
     item = '{"array":[' * levels + '{"int":"0"}' + "]}" * levels
     line = f'{{"jsonrpc":"2.0","id":1,"method":"{ENCODE_CANONICAL}","params":{{"item":{item}}}}}\n'
     javascript.send(line.encode())
     assert javascript.receive()["error"]["code"] == 1801
-    template = cbor.request(1, ENCODE_CANONICAL, {"item": Value("here")})
+    template = ending.request(1, ENCODE_CANONICAL, {"item": Value("here")})
     deep = b"\x81" * levels + b"\x82\x9f\x00\xff\xbf\x61a\x5f\x41\x00\xff\xff"
-    cbor.send(template.replace(cbor2.dumps("here"), deep))
-    assert cbor.receive()["error"]["code"] == 1801
+    ending.send(template.replace(cbor2.dumps("here"), deep))
+    assert ending.receive()["error"]["code"] == 1801

@@ -1,6 +1,7 @@
 """Roots, files and clocks for tests of the file queue."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +31,19 @@ def meta_of(schema: Sequence[Mapping[str, Any]] = ROW, **changes: Any) -> dict[s
 
 
 class Time:
-    """A clock that only sleeping moves."""
+    """A clock that only sleeping moves; after some seconds something happens."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: float = math.inf, happens: Callable[[], None] = lambda: None) -> None:
         self.seconds = 0.0
         self.slept: list[float] = []
         self.clock = Clock(now=lambda: self.seconds, sleep=self.sleep)
+        self._after, self._happens = after, happens
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.seconds += seconds
+        if self.seconds >= self._after:
+            self._happens()
 
 
 def provider_of(root: Path, *, meta: Mapping[str, Any] | None = None, **config: Any) -> CountingProvider:

@@ -39,41 +39,14 @@ for name in tallystick.__all__:
     getattr(tallystick, name)
 """
 )
-WITHOUT = (
-    TAKEN_AWAY
-    + """
-from pathlib import Path
-from impl.reference.pipeline.consumer import DatasetConsumer
-from impl.reference.pipeline.machines import CountingProvider
-from impl.reference.stream.context_stream import ContextStream
-from impl.reference.stream.token_file import SourceDeclaration
-from impl.reference.stream.restore import restore_checkpoint
-from impl.reference.stream.stream_checkpoint import save_checkpoint
-from impl.reference.stream.stream_checkpoint import Model
-from impl.reference.stream.token_file import TokenFile
-root = sys.argv[1]
-meta = {
-    "dataset_name": "rows", "training_type": "CLASSIFICATION", "batch_size": 2,
-    "batch_schema": [{"name": "row", "dtype": "uint8", "shape": []}], "split_info": {"train": {}, "val": {}},
-}
-provider = CountingProvider(root, meta, batch_size=2, batches_per_file=1, seed=429)
-provider.open(["train"])
-provider.turn("train", 1)
-print(len(DatasetConsumer(root).get_batch("train", timeout=0)["row"]))
-Path(root, "words.bin").write_bytes(bytes([1, 0, 2, 0, 10, 13]))
-stream = ContextStream(TokenFile(Path(root, "words.bin"), "u16", (), "stop"))
-print(stream.next_chunk(2).tokens)
-stream.advance(1)
-save_checkpoint(stream, root, "saved", Model(1, b""))
-save_checkpoint(stream, root, "saved", Model(1, b"second"))
-words = SourceDeclaration("file", path="words.bin", dtype="u16", on_end="stop")
-restored = restore_checkpoint(words, root, "saved")
-print(restored.model.state, restored.stream.next_chunk(2).tokens)
-"""
-)
+
 # The tests of the queue that Windows runs (`nox -s queue`), and those of what lies under a batch file's name.
 QUEUE = ["consumer", "legacy", "meta", "names", "npz", "provider", "sampling", "seeds", "threads", "waiting",
          "what_became", "hostile"]  # fmt: skip
+STREAM = [
+    "impl/tests/stream/test_stream_file.py::test_a_file_is_mapped_and_serves_its_words",
+    "impl/tests/stream/test_stream_checkpoint.py::test_an_interrupted_save_leaves_the_old_checkpoint",
+]
 TESTS = (
     TAKEN_AWAY
     + """
@@ -89,12 +62,6 @@ def ended(program: str, *arguments: str, timeout: int = 60) -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=timeout, check=False)
 
 
-def test_a_system_without_the_flags_of_posix_reads_and_writes(tmp_path: Path) -> None:
-    done = ended(WITHOUT, str(tmp_path))
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == ["2", "[1, 2]", "b'second' [3338]"]
-
-
 def test_every_module_is_imported_where_only_posix_has_what_it_needs() -> None:
     done = ended(EVERY_MODULE)
     assert done.stderr == ""
@@ -102,8 +69,8 @@ def test_every_module_is_imported_where_only_posix_has_what_it_needs() -> None:
 
 
 def test_the_queue_passes_its_tests_without_the_flags_and_calls_of_posix() -> None:
-    files = [str(ROOT / "impl" / "tests" / "pipeline" / f"test_pipeline_{name}.py") for name in QUEUE]
-    done = ended(TESTS, *files, timeout=300)
+    files = [f"impl/tests/pipeline/test_pipeline_{name}.py" for name in QUEUE]
+    done = ended(TESTS, *files, *STREAM, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:]
 
 

@@ -2,16 +2,13 @@
 
 import os
 import tracemalloc
-import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from impl.reference.pipeline.codecs import NpzCodec
-from impl.reference.pipeline.metadata import write_meta
 from impl.reference.pipeline.queue_folder import BatchFile, QueueFolder
-from impl.reference.pipeline.refusal import QueueTimeout, Refusal
+from impl.reference.pipeline.refusal import Refusal
 from impl.tests.pipeline.pipeline_queue import (
     consumer_of,
     meta_of,
@@ -105,15 +102,6 @@ def test_provider_and_consumer_that_cannot_agree_stop_with_a_sentence(tmp_path: 
     assert provider.turn("val", 200) is not None
 
 
-def test_an_object_array_is_never_loaded(tmp_path: Path) -> None:
-    folder = queue_of(tmp_path, 1)
-    np.savez(folder / "1-0-1.npz", row=np.array([object()], dtype=object))
-    with zipfile.ZipFile(folder / "1-0-1.npz", "a") as archive:
-        archive.writestr("metadata.json", "{}")
-    assert not consumer_of(tmp_path).wait_for_data("train", 0)
-    assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
-
-
 # Two of nothing, and one with a whole file behind its hole.
 @pytest.mark.parametrize(("size", "has_end"), [(2**35, False), (2**29, False), (3 * 2**30, True)])
 def test_a_hole_is_seen_before_it_is_read(tmp_path: Path, size: int, has_end: bool) -> None:
@@ -141,16 +129,3 @@ def test_a_file_that_memory_has_no_room_for_goes_to_quarantine(tmp_path: Path, m
     monkeypatch.setattr(NpzCodec, "decode", large)
     assert take(consumer_of(tmp_path), 1) == [[7]]
     assert names_in(tmp_path / "queue/quarantine/train") == ["1-0-1.npz"]
-
-
-@pytest.mark.parametrize("name", ["queue", "queue/train"])
-def test_a_queue_that_is_no_folder_has_no_files(tmp_path: Path, name: str) -> None:
-    write_meta(tmp_path, meta_of())
-    path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("x")
-    consumer = consumer_of(tmp_path)
-    with pytest.raises(QueueTimeout):
-        consumer.get_batch("train", timeout=0)
-    assert not consumer.wait_for_data("train", timeout=0)
-    assert consumer.stats()["splits"]["train"]["backlog"] == 0

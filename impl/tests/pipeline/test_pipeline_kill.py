@@ -9,16 +9,7 @@ import pytest
 from impl.reference.pipeline.consumer import DatasetConsumer
 from impl.reference.pipeline.provider import file_seed
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
-from impl.tests.pipeline.pipeline_queue import (
-    ROW,
-    consumer_of,
-    meta_of,
-    names_in,
-    provider_of,
-    put_rows,
-    queue_of,
-    rows_of,
-)
+from impl.tests.pipeline.pipeline_queue import ROW, consumer_of, meta_of, names_in, provider_of, queue_of, rows_of
 from impl.tests.pipeline.pipeline_sweep import calls_of, interrupted
 
 FILES = 2
@@ -162,39 +153,3 @@ def test_any_other_refusal_of_the_disk_ends_the_provider_and_leaves_no_half_file
     again = provider_of(root, meta=meta_of(ROW))
     again.open()
     assert again.turn("train", 5) is not None
-
-
-@pytest.mark.parametrize("effect", ["EACCES", "EROFS", "EPERM"])
-def test_a_failing_unlink_is_tried_again_and_nothing_is_repeated(
-    tmp_path: Path, tool: Callable[[str], str], effect: str
-) -> None:
-    strace = tool("strace")
-    folder = queue_of(tmp_path / "root", 2, f1_0_2=[1, 2, 3, 4], f2_1_1=[5])
-    ended = interrupted(
-        strace,
-        tmp_path / "log",
-        "unlink",
-        "1..2",
-        f"error={effect}",
-        [folder / "1-0-2.npz"],
-        "consumer",
-        folder.parents[1],
-        9,
-        0,
-    )
-    assert (ended.status, ended.reached) == (0, True), ended.errors
-    assert ended.lines == ["1 2", "3 4", "5 5"]
-    assert names_in(folder) == []
-
-
-def test_a_quarantine_that_cannot_be_made_does_not_stop_the_consumer(
-    tmp_path: Path, tool: Callable[[str], str]
-) -> None:
-    strace = tool("strace")
-    folder = queue_of(tmp_path / "root", 1, f2_1_1=[5])
-    (folder / "1-0-1.npz").write_bytes(b"damaged")
-    ended = interrupted(strace, tmp_path / "log", "mkdir", "1+", "error=EROFS", [], "consumer", folder.parents[1], 9, 0)
-    assert (ended.status, ended.lines) == (0, ["5"]), ended.errors
-    assert names_in(folder) == ["1-0-1.npz"]
-    put_rows(folder, "3-2-1", [6])
-    assert drained(consumer_of(folder.parents[1])) == [[6]]

@@ -4,7 +4,6 @@ import io
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from impl.reference.pipeline.metadata import write_meta
 from impl.tests.pipeline.pipeline_queue import ROW, consumer_of, meta_of, names_in, take
@@ -28,12 +27,3 @@ def test_files_go_round_in_order_and_stay(tmp_path: Path) -> None:
         "meta.pkl",
         *(f"{n}.npz" for n in ("train_batches_0000", "train_batches_0001", "val_batches_0000")),
     ]
-
-
-@pytest.mark.parametrize(("cache_files", "loads"), [(1, 4), (2, 2), (3, 2)])
-def test_files_in_memory_are_not_read_again(tmp_path: Path, cache_files: int, loads: int) -> None:
-    legacy_of(tmp_path, train_batches_0=[1, 2], train_batches_1=[3, 4])
-    consumer = consumer_of(tmp_path, cache_files=cache_files)
-    assert take(consumer, 4) == [[1, 2], [3, 4]] * 2
-    stats = consumer.stats()["splits"]["train"]
-    assert (stats["files_loaded"], stats["files_held"] <= cache_files) == (loads, True)

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from impl.reference.pipeline.provider import file_seed
-from impl.tests.pipeline.pipeline_queue import ROW, consumer_of, meta_of, names_in, provider_of, rows_of
+from impl.tests.pipeline.pipeline_queue import ROW, meta_of, names_in, provider_of
 from impl.tests.pipeline.pipeline_sweep import ENVIRONMENT, child
 
 FILES, BATCHES = 20, 40
@@ -26,21 +26,3 @@ def test_a_provider_and_a_consumer_as_processes_lose_and_repeat_nothing(tmp_path
     starts = [file_seed(1337, "train", seq) + 2217801435 for seq in range(FILES)]  # crc32("row")
     assert rows == [[(start + 2 * k + i) % 127 for i in range(2)] for start in starts for k in range(2)]
     assert names_in(tmp_path / "queue/train") == []
-
-
-def test_a_consumer_that_stops_lets_the_provider_wait_at_the_limit(tmp_path: Path) -> None:
-    provider = subprocess.Popen(child("run", tmp_path, 4), env=ENVIRONMENT)
-    try:
-        while len(visible := [n for n in names_in(tmp_path / "queue/train") if not n.startswith(".tmp-")]) < 2:
-            assert provider.poll() is None
-        consumer = consumer_of(tmp_path)
-        first = [rows_of(consumer.get_batch("train", timeout=30)) for _ in range(2)]
-        assert len(first) == 2
-        while visible[1:] == [n for n in names_in(tmp_path / "queue/train") if not n.startswith(".tmp-")]:
-            assert provider.poll() is None
-        for _ in range(6):
-            consumer.get_batch("train", timeout=30)
-        assert provider.wait(30) == 0
-    finally:
-        provider.kill()
-        provider.wait()

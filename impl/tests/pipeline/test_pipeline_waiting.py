@@ -8,7 +8,7 @@ import pytest
 from impl.failure import ContractFailure
 from impl.reference.pipeline.machines import ConsumerMachine, ConsumerSettings
 from impl.reference.pipeline.refusal import QueueTimeout, Refusal
-from impl.tests.pipeline.pipeline_queue import Time, consumer_of, put_rows, queue_of, take
+from impl.tests.pipeline.pipeline_queue import Time, consumer_of, put_rows, queue_of, rows_of, take
 
 
 def test_pauses_double_from_ten_milliseconds_to_one_second(tmp_path: Path) -> None:
@@ -33,36 +33,15 @@ def test_a_timeout_of_nothing_is_one_look(tmp_path: Path) -> None:
 
 def test_a_file_that_arrives_at_the_last_moment_is_seen(tmp_path: Path) -> None:
     folder = queue_of(tmp_path)
-    time = Time()
-
-    def sleep(seconds: float) -> None:
-        Time.sleep(time, seconds)
-        if time.seconds >= 0.25:
-            put_rows(folder, "1-0-1", [1, 2])
-
-    time.sleep = sleep  # type: ignore[method-assign]
-    time.clock = type(time.clock)(now=lambda: time.seconds, sleep=sleep)
+    time = Time(0.25, lambda: put_rows(folder, "1-0-1", [1, 2]))
     assert consumer_of(tmp_path, clock=time.clock).wait_for_data("train", timeout=0.25)
     assert time.seconds == 0.25
 
 
 def test_without_a_timeout_it_waits_on(tmp_path: Path) -> None:
     folder = queue_of(tmp_path)
-    time = Time()
-
-    def sleep(seconds: float) -> None:
-        Time.sleep(time, seconds)
-        if len(time.slept) == 40:
-            put_rows(folder, "1-0-1", [1, 2])
-
-    time.clock = type(time.clock)(now=lambda: time.seconds, sleep=sleep)
-    assert take_waiting(tmp_path, time) == [1, 2]
-    assert time.seconds > 30
-
-
-def take_waiting(root: Path, time: Time) -> list[int]:
-    batch = consumer_of(root, clock=time.clock).get_batch("train")
-    return [int(row) for row in batch["row"]]
+    time = Time(30.0, lambda: put_rows(folder, "1-0-1", [1, 2]))
+    assert rows_of(consumer_of(tmp_path, clock=time.clock).get_batch("train")) == [1, 2]
 
 
 def test_ready_means_that_the_next_batch_does_not_wait(tmp_path: Path) -> None:

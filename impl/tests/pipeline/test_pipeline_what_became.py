@@ -1,6 +1,7 @@
 """Hostile, damaged and foreign queue files, and what becomes of each: one table.
 
 `1-0-1` is handed out, refused by file and key where it stands, or moved away for a reason; behind it waits a good file.
+Other archives of NumPy are cases of `Pipeline.Consumer`.
 """
 
 import io
@@ -8,7 +9,6 @@ import json
 import logging
 import pickle
 import struct
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,12 @@ import pytest
 
 from impl.reference.pipeline.refusal import Refusal
 from impl.tests.pipeline.pipeline_archives import archive, npy
-from impl.tests.pipeline.pipeline_queue import consumer_of, names_in, queue_of, rows_of
+from impl.tests.pipeline.pipeline_queue import consumer_of, names_in, queue_of
 
 SCHEMA = [{"name": "row", "dtype": "int64", "shape": []}]
 METADATA: dict[str, Any] = {
-    "batch_size": 1,
-    "num_batches": 1,
-    "file_idx": 0,
-    "split": "train",
-    "produced_at": 0,
-    "schema": SCHEMA,
-}
-
-
+    "batch_size": 1, "num_batches": 1, "file_idx": 0, "split": "train", "produced_at": 0, "schema": SCHEMA,
+}  # fmt: skip
 ROW = npy(np.array([5], np.int64))
 
 
@@ -77,20 +70,11 @@ TABLE: dict[str, tuple[str, bytes, str, str]] = {
     "one key more": ("npz", npz({**METADATA, "host": "a"}), HANDED, "'host'"),
     "one key more, of torch": ("pt", pt(metadata={**METADATA, "host": "a"}), HANDED, "'host'"),
     "a unit in a field": ("npz", npz({"schema": [{**SCHEMA[0], "unit": "m"}]}), HANDED, "'unit' of a field"),
-    "no schema": ("npz", npz(without("schema")), HANDED, ""),
-    "no number of batches": ("npz", npz(without("num_batches")), HANDED, ""),
     "nothing said": ("npz", npz({}), HANDED, ""),
     "another number of batches": ("npz", npz({**METADATA, "num_batches": 7}), HANDED, "its name says 1"),
-    "a split that is a number": ("npz", npz({**METADATA, "split": 5}), HANDED, ""),
-    "a time that is a float": ("npz", npz({**METADATA, "produced_at": 1.5}), HANDED, ""),
     "no metadata": ("npz", archive({"row.npy": ROW}), REFUSED, "metadata.json"),
-    "metadata that is a list": ("npz", npz([]), REFUSED, "metadata is no map"),
-    "a number that is a text": ("npz", npz({**METADATA, "num_batches": "1"}), REFUSED, "num_batches"),
-    "a schema that is null": ("npz", npz({**METADATA, "schema": None}), REFUSED, "schema"),
     "a schema of objects": ("npz", npz({"schema": [{**SCHEMA[0], "dtype": "object"}]}), REFUSED, "'object'"),
     "another dtype": ("npz", npz(without("schema"), row=npy(np.zeros(1, np.int8))), REFUSED, "row is int8"),
-    "another field": ("npz", npz(without("schema"), col=ROW), REFUSED, "['col']"),
-    "one field more": ("npz", npz(row=ROW, col=ROW), REFUSED, "['col', 'row']"),
     "a note among the members": ("npz", archive({"metadata.json": b"{}", "n.txt": b"x"}), REFUSED, "'n.txt'"),
     "a member above the folder": ("npz", archive({"metadata.json": b"{}", "../row.npy": ROW}), REFUSED, "'../row.npy'"),
     "bfloat16": ("pt", pt(tensor("torch\nBFloat16Storage")), REFUSED, "bfloat16"),
@@ -107,26 +91,13 @@ TABLE: dict[str, tuple[str, bytes, str, str]] = {
     "a list, of torch": ("pt", pickled(b"\x80\x02]."), REFUSED, "no map"),
     "a file of an old torch": ("pt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.more", REFUSED, "before version 1.6"),
     "empty": ("npz", b"", MOVED, "it does not end like an archive"),
-    "a text": ("npz", b"damaged", MOVED, "it does not end like an archive"),
     "a text, of torch": ("pt", b"damaged", MOVED, "it does not end like an archive"),
     "npz under the name of torch": ("pt", npz(), MOVED, "data.pkl"),
     "half of it": ("npz", npz()[:200], MOVED, "it does not end like an archive"),
     "half of it, of torch": ("pt", pt()[:200], MOVED, "it does not end like an archive"),
-    "compressed": (
-        "npz",
-        archive({"metadata.json": json.dumps(METADATA).encode(), "row.npy": ROW}, zipfile.ZIP_DEFLATED),
-        MOVED,
-        "not stored plainly",
-    ),
     "metadata that is no JSON": ("npz", npz(b"{"), MOVED, "no JSON"),
-    "metadata that nests without end": ("npz", npz(b"[" * 100_000), MOVED, "no JSON"),
     "an array of objects": ("npz", npz(row=npy(np.array([print], dtype=object))), MOVED, "another header"),
-    "an array of big-endian": ("npz", npz(row=npy(np.zeros(1, ">i8"))), MOVED, "another header"),
     "an array in column order": ("npz", npz(row=npy(np.zeros((2, 3), np.int64, order="F"))), MOVED, "another header"),
-    "a short array": ("npz", npz(row=ROW[:-1]), MOVED, "not the bytes of its shape"),
-    "no rows": ("npz", npz(row=npy(np.zeros(0, np.int64))), MOVED, "[0] rows"),
-    "rows of two numbers": ("npz", npz(row=ROW, col=npy(np.zeros(2, np.int64))), MOVED, "[1, 2] rows"),
-    "no arrays": ("npz", archive({"metadata.json": b"{}"}), MOVED, "no tensors"),
     "a terabyte": ("pt", pt(tensor(shape=(2**37,))), MOVED, "more elements than its storage"),
     "behind its storage": ("pt", pt(tensor(offset=1)), MOVED, "more elements than its storage"),
     "a command": ("pt", pickled(b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R."), MOVED, "os.system"),
@@ -164,14 +135,3 @@ def test_what_becomes_of_a_file(tmp_path: Path, caplog: pytest.LogCaptureFixture
     if fate == MOVED:
         assert (quarantine / name).read_bytes() == content
     assert consumer.stats()["splits"]["train"]["files_quarantined"] == (fate == MOVED)
-
-
-def test_the_table_has_every_fate() -> None:
-    fates = [fate for _, _, fate, _ in TABLE.values()]
-    assert len(fates) >= 48
-    assert {fate: fates.count(fate) for fate in (HANDED, REFUSED, MOVED)} == {HANDED: 11, REFUSED: 18, MOVED: 24}
-
-
-def test_a_good_file_is_handed_out_by_rows(tmp_path: Path) -> None:
-    queue_of(tmp_path, 1, f2_1_1=[7])
-    assert rows_of(consumer_of(tmp_path).get_batch("train", timeout=0)) == [7]

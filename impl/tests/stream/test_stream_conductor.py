@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from examples.stream.conductor import CHUNK_SIZE, Conductor, Context, FollowerCounts, Pulse, begun, main, resumed
 from impl.library.stream import ContextStream
 from impl.library.token_sources import ListedTokens
@@ -77,17 +75,12 @@ def test_an_interrupted_run_ends_where_the_uninterrupted_one_does(tmp_path: Path
     assert first.foreseen["Build"] + second.foreseen["Build"] == whole.foreseen["Build"]
 
 
-def test_the_example_runs_and_the_model_learns(tmp_path: Path, capsys: object) -> None:
-    main(tmp_path)
+def test_the_example_runs_and_the_model_learns(tmp_path: Path) -> None:
+    main(tmp_path / "new" / "one")
+    assert [file.name for file in (tmp_path / "new" / "one").iterdir()] == ["conductor"]
     conductor = begun()
     conductor.run({"Build": 1})
     early = conductor.foreseen["Build"]
     conductor.run({"Build": 1})
     assert conductor.foreseen["Build"] - early > early
     assert isinstance(conductor.model, FollowerCounts)
-
-
-def test_the_example_makes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    main(Path("new/one"))
-    assert [file.name for file in (tmp_path / "new" / "one").iterdir()] == ["conductor"]

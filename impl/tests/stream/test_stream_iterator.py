@@ -14,7 +14,7 @@ from impl.reference.stream.context_stream import ContextStream
 from impl.reference.stream.iterator_tokens import IteratorTokens, OpenDocuments, huggingface_documents, prefetched
 from impl.reference.stream.restore import restore_checkpoint
 from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
-from impl.reference.stream.token_sources import InterleavedTokens, ListedTokens, OnEnd, ShuffledTokens, TokenSource
+from impl.reference.stream.token_sources import ListedTokens, OnEnd, TokenSource
 
 DOCUMENTS = [[0, 1, 2], [], [3, 4, 5, 6, 7], [8, 9]]
 ENDS = [3, 8, 10]
@@ -83,17 +83,6 @@ def test_the_reader_runs_ahead_within_its_bound() -> None:
     assert len(drawn) <= 6  # and not beyond it
     assert [document[0] for document in ahead] == list(range(1, 50))
     assert may_end.is_set()
-
-
-def test_an_error_of_the_iterator_comes_where_its_document_would() -> None:
-    def documents() -> Iterator[Sequence[int]]:
-        yield [1, 2]
-        raise OSError("the network is gone")
-
-    ahead = iter(prefetched(documents, 100)())
-    assert next(ahead) == [1, 2]
-    with pytest.raises(OSError, match="the network is gone"):
-        next(ahead)
 
 
 @pytest.mark.parametrize("on_end", ["wrap", "stop"])
@@ -192,18 +181,6 @@ def test_a_shorter_iterator_has_no_such_place(tmp_path: Path, on_end: OnEnd, len
         return
     with pytest.raises(ContractFailure, match="POSITION_OUT_OF_BOUNDS"):
         restore_checkpoint(shorter, str(tmp_path), "saved")
-
-
-def test_an_iterator_is_no_part_of_another_source() -> None:
-    iterator, listed = IteratorTokens(lambda: DOCUMENTS), ListedTokens([1, 2])
-    with pytest.raises(ValueError, match="finite"):
-        InterleavedTokens([iterator], [0])
-    with pytest.raises(ValueError, match="finite"):
-        ShuffledTokens(iterator, bytes(16))
-    for pattern in ([], [1], [0, -1]):
-        with pytest.raises(ValueError, match="pattern"):
-            InterleavedTokens([listed], pattern)
-    assert taken(InterleavedTokens([listed], [0], "stop"), 2, 1)[0][0].tokens == [1, 2]
 
 
 def test_an_abandoned_reader_stops() -> None:
