@@ -11,29 +11,13 @@ from impl.backend import Backend
 from impl.tests.batch.batch_calls import NEXT_BATCH, batch_params
 from impl.vectorized import Cursor, Sampler, prefetched
 from impl.vectorized import backend as vectorized
-from impl.vectorized.affine import AffineBlock, Evaluation, RotatedTable, Rows, affine_block
+from impl.vectorized.affine import AffineBlock, RotatedTable, Rows
 from impl.vectorized.operators import operators
 
 PERMUTE = "UML_OS.Data.SeededBlockPermute_v1"
 SEED = bytes(range(16))
 MAX = (1 << 64) - 1
 Params = dict[str, Any]
-
-
-@pytest.mark.parametrize("evaluation", [Rows(), RotatedTable()], ids=["rows", "rotated table"])
-@pytest.mark.parametrize("length", [2, 65_536, 100_003])
-@pytest.mark.parametrize("block_id", [0, 3, (1 << 44) - 2])
-def test_a_run_of_positions_equals_the_formula(evaluation: Evaluation, length: int, block_id: int) -> None:
-    block = affine_block(block_id, length, SEED, MAX)
-    rng = random.Random(length)
-    for first in (0, length // 2, length - 1, rng.randrange(length)):
-        for count in {1, min(1025, length - first), length - first}:
-            if count <= length - first:
-                out = np.empty(count, np.uint64)
-                evaluation.fill(block, first, out)
-                positions = range(first, first + count)
-                a, c = block.multiplier, block.offset
-                assert out.tolist() == [block.start + (a * p + c) % length for p in positions]
 
 
 def test_a_power_of_two_block_at_the_very_top_of_uint64_does_not_wrap() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from checks.generators.batch import cell_graph, walk, whole
-from impl.tests.batch.batch_database import agreed, flat, graph, nested, tensor
+from impl.tests.batch.batch_database import agreed, flat, nested, tensor
 from impl.types import Tensor
 from impl.vectorized.batch import crowd
 from impl.vectorized.batch.arrays import tensor_of
@@ -80,12 +80,3 @@ def test_walks_agree_on_any_graph(monkeypatch: pytest.MonkeyPatch, least: int, d
         params = walk(Random(number))
         ids = agreed("Batch.CollectRows", params)["row_ids"]
         agreed("Batch.BuildAdjacency", {"rows": params["rows"], "row_ids": ids})
-
-
-def test_a_parent_with_very_many_children_gives_them_in_order() -> None:
-    rows = graph([], *([0] for _ in range(300)), times=[None, *((i * 7) % 11 for i in range(300))])
-    changes: list[dict[str, int]] = [{}, {"child_width": 70}, {"max_rows": 200}]
-    for config in changes:
-        for seed in ({"row": 0}, {"row": 0, "time": 5}, {"row": 299, "time": 3}):
-            params = {"rows": rows, "seeds": [seed], "config": {"sequence_length": 999, "cutoff": "children", **config}}
-            assert len(agreed("Batch.CollectRows", params)["row_ids"][0]) > 60

@@ -14,7 +14,7 @@ from impl.reference.stream.context_stream import ContextStream
 from impl.reference.stream.iterator_tokens import IteratorTokens, OpenDocuments, huggingface_documents, prefetched
 from impl.reference.stream.restore import restore_checkpoint
 from impl.reference.stream.stream_checkpoint import Model, save_checkpoint
-from impl.reference.stream.token_sources import ListedTokens, OnEnd, TokenSource
+from impl.reference.stream.token_sources import InterleavedTokens, ListedTokens, OnEnd, ShuffledTokens, TokenSource
 
 DOCUMENTS = [[0, 1, 2], [], [3, 4, 5, 6, 7], [8, 9]]
 ENDS = [3, 8, 10]
@@ -181,6 +181,18 @@ def test_a_shorter_iterator_has_no_such_place(tmp_path: Path, on_end: OnEnd, len
         return
     with pytest.raises(ContractFailure, match="POSITION_OUT_OF_BOUNDS"):
         restore_checkpoint(shorter, str(tmp_path), "saved")
+
+
+def test_an_iterator_is_no_part_of_another_source() -> None:
+    iterator, listed = IteratorTokens(lambda: DOCUMENTS), ListedTokens([1, 2])
+    with pytest.raises(ValueError, match="finite"):
+        InterleavedTokens([iterator], [0])
+    with pytest.raises(ValueError, match="finite"):
+        ShuffledTokens(iterator, bytes(16))
+    for pattern in ([], [1], [0, -1]):
+        with pytest.raises(ValueError, match="pattern"):
+            InterleavedTokens([listed], pattern)
+    assert taken(InterleavedTokens([listed], [0], "stop"), 2, 1)[0][0].tokens == [1, 2]
 
 
 def test_an_abandoned_reader_stops() -> None:
