@@ -8,8 +8,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from impl.reference.canonical_cbor import decode_canonical, encode_canonical
-from impl.tests.checkpoint.checkpoint_calls import PUBLIC_KEY, REPLAY_TOKEN, commit_params, reason, refusal, tree
-from impl.tests.checkpoint.checkpoint_run import cbor, committed, record, steps_of_a_commit
+from impl.tests.checkpoint.checkpoint_calls import PUBLIC_KEY, REPLAY_TOKEN, call, commit_params, reason, refusal, tree
+from impl.tests.checkpoint.checkpoint_disk import FailingSync
+from impl.tests.checkpoint.checkpoint_run import cbor, committed, record, recovered, steps_of_a_commit
 
 # The three hashes of ruling CA42 over b"trace", b"checkpoint" and b"lineage", written out with heads of CBOR by hand.
 HEAD = sha256(b"\x82\x6btrace_chain\x80").digest()
@@ -108,3 +109,22 @@ def test_each_step_of_a_commit_is_durable_before_the_next(tmp_path: Path, patch:
         "sync_folder run",
         *appended(3),
     ]
+
+
+def test_an_error_of_any_fsync_stops_a_commit_and_recovery_decides(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "counted").mkdir()
+    counted = FailingSync(patch, k=0)
+    committed(tmp_path / "counted")
+    patch.undo()
+    states = []
+    for k in range(1, counted.calls + 1):
+        root = tmp_path / str(k)
+        root.mkdir()
+        failing = FailingSync(patch, k)
+        with pytest.raises(OSError, match="input/output error"):
+            call("CommitRun", **commit_params(root))
+        patch.undo()
+        assert failing.asked_after == []
+        states.append(recovered(root)["state"])
+    assert states == sorted(states, key=["empty", "rolled_back", "committed"].index)
+    assert set(states) == {"empty", "rolled_back", "committed"}
