@@ -103,6 +103,7 @@ def compact_tensor(value: Mapping[str, Any]) -> dict[str, Any]:
 
 MARK: Final = "generated"
 PLAIN: Final = (str, int)  # types of values without parts
+_WITH_PARTS: Final = frozenset({dict, list})
 _NUMBER: Final = re.compile(r"\{k(?:\*(\d+))?([+-]\d+)?(?:%(\d+))?\}")
 _RUN: Final = re.compile(rf"(..??)\1{{{LONGEST_TEXT // 4},}}", re.DOTALL)  # of a letter or a byte in hex
 _KEPT: Final = 16  # expanded values in memory; the largest takes some megabytes
@@ -122,7 +123,12 @@ def holds_recipe(value: Any) -> bool:
     """Whether a wire value is a recipe or contains one."""
     if isinstance(value, dict):
         return is_recipe(value) or any(holds_recipe(part) for part in value.values() if not isinstance(part, PLAIN))
-    return isinstance(value, list) and not isinstance(next(iter(value), 0), PLAIN) and any(map(holds_recipe, value))
+    return isinstance(value, list) and has_parts(value) and any(map(holds_recipe, value))
+
+
+def has_parts(items: list[Any]) -> bool:
+    """Whether a list has lists or maps in it; one of numbers and texts can be long, and needs no closer look."""
+    return not _WITH_PARTS.isdisjoint(map(type, items))
 
 
 def recipe(generator: str, count: int, **parameters: Any) -> dict[str, Any]:
@@ -155,7 +161,7 @@ def expanded(value: Any, only: str = "") -> Any:
             return value if only and value[MARK]["generator"] != only else _checked(value[MARK])
         # Most parts are texts or numbers: not to call the function for them halves its time.
         return {key: part if isinstance(part, PLAIN) else expanded(part, only) for key, part in value.items()}
-    if isinstance(value, list) and value and not isinstance(value[0], PLAIN):
+    if isinstance(value, list) and has_parts(value):
         return [expanded(part, only) for part in value]
     return value
 

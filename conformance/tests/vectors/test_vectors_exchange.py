@@ -99,6 +99,7 @@ def test_only_a_reference_to_a_step_that_was_asked_is_one() -> None:
     made = {"a": Exchange("a", OPERATOR, {}, ObservedResult({"visited": ["7", "8"]}))}
     assert resolve({"n": {"from": "a.visited.1"}}, partial(answered, made), {}) == {"n": "8"}
     assert resolve({"n": [{"from": "a.visited"}]}, partial(answered, made), {}) == {"n": [["7", "8"]]}
+    assert resolve({"n": ["6", {"from": "a.visited.0"}]}, partial(answered, made), {}) == {"n": ["6", "7"]}
     for alike in ({"from": "x.visited"}, {"from": "number"}, {"from": "a.visited", "to": "b"}):
         assert resolve(alike, partial(answered, made), {}) == alike
     with pytest.raises(KeyError):

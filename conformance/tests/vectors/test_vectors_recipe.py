@@ -42,6 +42,12 @@ def test_a_recipe_stands_inside_a_value_as_well() -> None:
             to_wire(Value(), no_value)
 
 
+def test_a_recipe_is_expanded_wherever_it_is_in_a_list() -> None:
+    texts = with_recipes(["a", "b" * (LONGEST_TEXT + 1)])
+    assert holds_recipe(texts)
+    assert expanded(texts) == ["a", "b" * (LONGEST_TEXT + 1)]
+
+
 @pytest.mark.parametrize("body", [{"generator": "text", "count": 3, "of": "zz"}, {"generator": "none", "count": 1}, 7])
 def test_a_recipe_that_does_not_make_the_type_is_refused(body: Any) -> None:
     with pytest.raises(IllTyped):

@@ -18,7 +18,7 @@ from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped
 from conformance.contract.family import FileFormat
 from conformance.vectors.case import CallStep, FileStep, HarnessStep, QuestionCall, RestartStep, TreeStep, label
-from conformance.vectors.compact import PLAIN, expanded
+from conformance.vectors.compact import PLAIN, expanded, has_parts
 from conformance.vectors.conversation.difference import Tree, tree_of
 from conformance.vectors.files.damage import with_damage
 from conformance.vectors.files.file_steps import Later, perform
@@ -154,7 +154,7 @@ def resolve(value: Any, answer: Callable[[Mapping[str, str]], Any], formats: Map
             key: part if isinstance(part, PLAIN) else resolve(part, answer, formats) for key, part in value.items()
         }
         return with_damage(parts, formats)
-    if isinstance(value, list) and value and not isinstance(value[0], PLAIN):
+    if isinstance(value, list) and has_parts(value):
         return [resolve(part, answer, formats) for part in value]
     return value
 
