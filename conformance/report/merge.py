@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from conformance.report.failure import cut
-from conformance.report.record import Record, digest_of_record, record_with_verdict
+from conformance.report.record import Entry, Record, digest_of_record, record_with_verdict
 from conformance.report.verdict import NOT_TRIED
 from conformance.report.writer import Observations
-from conformance.trial.check import Diagnosis
+from conformance.trial.check import Diagnosis, Kind
 
 # These members must be the same in every part: then one run could have tried all of it.
 _COMMON: Final = ("format", "harness", "contracts", "vectors", "profile", "seed", "backend", "expected_failures")
@@ -59,7 +59,7 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
             "scope": {
                 "operators": sorted({entry["operator"] for entry in ran}),
                 "of": first["scope"]["of"],
-                **_of_one(records, len(results)),
+                **_of_one(records, ran),
             },
             "selection": "" if whole or "" in selections else " | ".join(selections),
             "unattributed": sorted(loss for record in records for loss in record["unattributed"]),
@@ -68,10 +68,14 @@ def merged(names: Sequence[str], records: Sequence[Record]) -> Record:
     )
 
 
-def _of_one(records: Sequence[Record], checks: int) -> dict[str, int]:
-    """The vectors of one implementation alone in all parts; if parts share checks, those of the part with most."""
-    total = sum if sum(len(record["results"]) for record in records) == checks else max
-    counts = {name: total(record["scope"].get(name, 0) for record in records) for name in ("unconfirmed", "determined")}
+def _of_one(records: Sequence[Record], ran: Sequence[Entry]) -> dict[str, int]:
+    """The vectors of one implementation alone in all parts; a record does not say which they are, so those that parts
+    share count more than once, but never as more than all vectors."""
+    vectors = sum(entry["kind"] == Kind.VECTOR for entry in ran)
+    counts = {
+        name: min(vectors, sum(record["scope"].get(name, 0) for record in records))
+        for name in ("unconfirmed", "determined")
+    }
     return {name: count for name, count in counts.items() if count}
 
 

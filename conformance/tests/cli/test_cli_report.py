@@ -225,6 +225,13 @@ def test_parts_make_the_record_that_one_run_would_have_made(tmp_path: Path) -> N
     assert (tmp_path / "again.json").read_bytes() == encode_record(whole)
 
 
+def test_no_warning_of_one_implementation_is_lost_where_parts_share_checks() -> None:
+    checks = [passed(MAP, "a"), passed(MAP, "b"), passed(BATCH, "c"), passed(BATCH, "d")]
+    parts = [part(*checks[:3], selection="one"), part(*checks[1:], selection="two")]
+    warned = [replace(one, members={**one.members, "scope": {**one["scope"], "unconfirmed": 3}}) for one in parts]
+    assert "warning: 4 vectors of one implementation" in merged(["one", "two"], warned).sentence
+
+
 def test_what_was_observed_of_crashes_and_calls_is_joined(tmp_path: Path) -> None:
     files = []
     for number, name in enumerate(("a", "b"), start=1):
