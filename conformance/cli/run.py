@@ -72,12 +72,11 @@ def startable(backend: str, wire: str, library: Library) -> None:
 def required(names: Sequence[str], library: Library) -> tuple[str, ...]:
     """The operators and machines that must be declared; raises CommandError for a name that no hello can declare."""
     known = library.declarable
-    if "all" in names:
-        return known
-    for name in names:
+    named = set(names) - {"all"}
+    for name in sorted(named):
         otherwise = "name an operator or a machine of the contracts, or `all`"
         require_known(f"--require {name!r}", name, known, "no operator or machine has this name", otherwise)
-    return tuple(sorted(set(names)))
+    return known if "all" in names else tuple(sorted(named))
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def test_an_operator_that_no_contract_has_cannot_be_required(
 ) -> None:
     look_at(ROOT)
     for name, meant in (("EncodeCursor_v1", "EncodeCursors_v1"), ("Stream.Open", "Stream")):
-        assert run("--require", name) == 2
+        assert run("--require", "all", "--require", name) == 2
         assert meant in capsys.readouterr().err
 
 
