@@ -10,15 +10,17 @@ from typing import Any, Final, TypeVar
 import click
 
 from conformance.cli.console import CommandError, say
+from conformance.cli.lint_outcome import require_clean_contracts
 from conformance.cli.outputs import STDOUT, output_option, print_report, write_page
-from conformance.cli.suite import current_suite
+from conformance.cli.suite import current_suite, frozen_vectors, specification
 from conformance.contract.suite_file import schema_folder
 from conformance.report.comparison import Comparison, as_json, as_markdown, as_text, compare_manifests, compare_records
 from conformance.report.merge import Unmergeable, merged, merged_observations
-from conformance.report.record import BrokenRecord
+from conformance.report.record import BrokenRecord, Record
 from conformance.report.stored import Manifest, StoredRecord, load
 from conformance.report.verdict import status_of
 from conformance.report.writer import FORMATS, page
+from conformance.vectors.frozen.lock import contract_digests
 
 FINE: Final = 0
 INCOMPARABLE: Final = 1
@@ -138,10 +140,19 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
     except Unmergeable as error:
         hint = "merge records of the same backend, contracts, vectors, profile and seed; run what contradicts again"
         raise CommandError("tally report merge", "T015", str(error), hint) from None
+    if not whole["selection"] and all(part.record["selection"] for part in parts):
+        _require_clean_contracts(whole)
     observed = merged_observations(whole, [part.observations for part in parts])
     write_page(_page(format_, [StoredRecord(output, whole, observed)]), output, f"--output {str(output)!r}")
     say(whole.sentence, err=True)
     return status_of(whole.verdict)
+
+
+def _require_clean_contracts(whole: Record) -> None:
+    """Lint the contracts as a whole run does; runs of a part do not. Other contracts than the suite's are not here."""
+    library = specification()
+    if whole["profile"] != "quick" and whole["contracts"] == contract_digests(library):
+        require_clean_contracts(library, frozen_vectors(library))
 
 
 def _records(files: Sequence[Path]) -> list[StoredRecord]:

@@ -174,3 +174,12 @@ def test_a_verdict_on_all_checks_needs_clean_contracts_also_where_no_check_faile
     assert "spec: T010 lint has" in printed.err
     assert "CONFORMANT" not in printed.out
     assert not (tmp_path / "out" / "record.json").exists()
+
+
+def test_parts_that_make_a_whole_need_clean_contracts(built: Path, tmp_path: Path, capsys: Capture) -> None:
+    part = str(tmp_path / "part.json")
+    assert status_of(["run", "-k", "*", "--fuzz-examples", "1", "--format", f"json={part}"]) == 0
+    assert status_of(["report", "merge", part]) == 2
+    printed = capsys.readouterr()
+    assert "spec: T010 lint has" in printed.err
+    assert '"verdict"' not in printed.out
