@@ -6,7 +6,6 @@ from pathlib import Path
 
 from conformance.codec.codebook import codebook_of
 from conformance.contract.library import Library, load_library
-from conformance.contract.model import Contract
 from conformance.tests.processes import script_backend
 from conformance.tests.small_spec import TYPES, derived_by, write_spec
 from conformance.vectors.case import Question
@@ -266,23 +265,16 @@ def load(root: Path, vectors: str = TRACE, *sins: str, head: str = KEEP_HEAD) ->
     )
 
 
-def contract(library: Library, operator: str = KEEP) -> Contract:
-    """One contract of it."""
-    return library.contracts[operator]
-
-
-def questions(
-    root: Path, vectors: str = TRACE, operator: str = KEEP, head: str = KEEP_HEAD
-) -> tuple[Question, ...]:
-    """The questions of one operator."""
+def questions(root: Path, vectors: str = TRACE, head: str = KEEP_HEAD) -> tuple[Question, ...]:
+    """The questions of the keeper."""
     codebook = codebook_of(load(root, vectors, head=head))
-    return expand(codebook[operator].contract, codebook)
+    return expand(codebook[KEEP].contract, codebook)
 
 
-def frozen(root: Path, vectors: str = TRACE, confirmer: str = "", reference: str = "", operator: str = KEEP) -> Frozen:
-    """The frozen cases of one operator."""
+def frozen(root: Path, vectors: str = TRACE, confirmer: str = "", reference: str = "") -> Frozen:
+    """The frozen cases of the keeper."""
     codebook = codebook_of(load(root, vectors, *confirmer.split()))
-    asked = expand(codebook[operator].contract, codebook)
+    asked = expand(codebook[KEEP].contract, codebook)
     return freeze(asked, derived_by(backend(root, *reference.split()), codebook))
 
 

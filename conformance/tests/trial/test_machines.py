@@ -21,7 +21,7 @@ from conformance.trial.behaviour import ALONE
 from conformance.trial.check import Verdict
 from conformance.trial.options import RunOptions
 from conformance.trial.run import run_trial
-from conformance.vectors.case import Question
+from conformance.vectors.case import FileStep, Question
 from conformance.vectors.frozen.build import BuiltCorpus, build
 from conformance.vectors.frozen.freeze import freeze
 from conformance.vectors.questions.expand import expand
@@ -92,6 +92,27 @@ def test_a_machine_that_contradicts_itself_is_refused_at_its_place(
         questions(spoilt(old, new), tmp_path)
     assert code in {problem.code for problem in caught.value.problems}
     assert {problem.position.file for problem in caught.value.problems} == {"spec/count/Counter.yaml"}
+
+
+ROOTED = (
+    COUNTER.replace("purity: stateful", "purity: io\ngiven: [{put: {path: there, text: before}}]")
+    .replace("inputs:  {limit: {type: uint64}}", "inputs:  {limit: {type: uint64}, root: {type: root}}")
+    .replace("examples: {limit: [3, 1, 0]}", "examples: {limit: [3, 1, 0], root: [a]}")
+    .replace("call: Open, set: {limit: 2}", "call: Open, set: {limit: 2, root: a}")
+)
+
+
+def rooted(text: str, root: Path) -> tuple[list[str], list[str]]:
+    """The roots of the two handles, and those in which a file stands before."""
+    (both,) = [one for one in questions(text, root) if one.id.endswith("::two-handles")]
+    roots = [step.inputs["root"]["root"] for step in both.calls if "root" in step.inputs]
+    return roots, [str(step.body["root"]) for step in both.steps if isinstance(step, FileStep)]
+
+
+def test_what_a_machine_is_given_stands_in_every_root_of_a_derived_trace(tmp_path: Path) -> None:
+    assert rooted(ROOTED, tmp_path) == (["a", "a"], ["a"])
+    own = ROOTED.replace("purity: io", "purity: io\nown_roots: true")
+    assert rooted(own, tmp_path) == (["a", "a-2"], ["a", "a-2"])
 
 
 # -- vectors

@@ -16,6 +16,10 @@ from conformance.vectors.frozen.vector_file import Models
 from conformance.vectors.jsontext import digest_of
 
 
+def test_numbers_that_begin_with_a_number_are_numbers() -> None:
+    assert expanded({"inside": [recipe("numbers", 2, start=7, step=0)]}) == {"inside": [[7, 7]]}
+
+
 def test_a_recipe_of_another_digest_is_refused() -> None:
     made = recipe("text", 300, of="a")
     made["generated"]["count"] = 299
