@@ -54,7 +54,7 @@ def require_clean_contracts(library: Library, corpus: Corpus) -> None:
         from conformance.lint.output import as_text
 
         message = f"lint has {counted(len(found), 'finding')} in the contracts, so there is no judgement"
-        hint = "run `tally lint`; --profile quick runs the vectors without lint"
+        hint = "run `tally lint`; the profile quick runs the vectors without lint"
         raise CommandError("spec", "T010", message, hint, extra=as_text(found[:5]))
 
 

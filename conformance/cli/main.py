@@ -105,7 +105,7 @@ _CODES: Final = {
     "LostWorker": "T013",
 }
 _CLOSED: Final = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # not writable, or the disk is full
-SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+SCARCE: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EFBIG)
 # Imported on demand: the contract language alone costs 200 ms, `tally --version` may take 150.
 COMMANDS: Final = {
     "run": "test a backend",

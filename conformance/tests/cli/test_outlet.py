@@ -42,7 +42,7 @@ def test_a_report_that_cannot_be_written_is_no_judgement() -> None:
     assert done.stderr.startswith("stdout: T011 cannot be written: No space left on device\n")
 
 
-@pytest.mark.parametrize("number", [24, 23, 12, 11])
+@pytest.mark.parametrize("number", [24, 23, 12, 11, 27])
 def test_what_the_system_lacks_is_said_in_one_line(number: int) -> None:
     code = f"def fail(**_): raise OSError({number}, 'x')\nmain.tally.main = fail\nmain.main()\n"
     done = ended(code)
