@@ -53,9 +53,10 @@ PAGES: dict[str, tuple[list[str], int, str, list[str]]] = {
     "a trace at the step where the backend parts": (
         [TRACE, "--backend", NINE], 1, "out", ["where       step first", "differs at  batch_sample_indices["]
     ),
-    "a trace shows the inputs of its steps, and starts nothing if that is asked": (
+    "a trace shows the inputs of its steps": (
         [TRACE, "--no-run"], 0, "out", [f'step        first: {NEXT} {{"cursor_in": {{', "expected    {"]
     ),
+    "without a run the page ends with what is expected": ([EIGHT, "--no-run"], 0, "out", ['"5"]}END']),
     "what asks a backend is not for --no-run": ([EIGHT, "--no-run", "--backend", "x"], 2, "err", ["--backend asks a"]),
     "no such step": ([TRACE, "--step", "no"], 2, "err", ["its steps are first,"]),
     "a refused call names the guard that decides": (
