@@ -141,9 +141,9 @@ def _collected(config: pytest.Config) -> tuple[CheckProcess, RunOptions, Collect
             f"the backend declares no operator of the {len(chosen)} selected checks; its hello names what it declares"
         )
     # As `tally run`; with pytest-xdist, the main process has looked before the workers.
-    if options.includes("standard") and not (_selects(config) or hasattr(config, "workerinput")):
+    if not (_selects(config) or hasattr(config, "workerinput")):
         try:
-            require_clean_contracts(library, corpus)
+            require_clean_contracts(library, corpus, options.profile)
         except CommandError as error:
             raise pytest.UsageError(str(error)) from None
     return process, options, found

@@ -245,7 +245,11 @@ class Pipeline(Generic[T]):
         return None if running.missing else self._advance(running)
 
     def _advance(self, running: Running[T]) -> ConversationResult[T] | None:
-        came = running.advance()
+        try:
+            came = running.advance()
+        except Exception as error:  # of the harness, or of a law: the backend's mistakes are outcomes
+            error.add_note(f"in the conversation {running.conversation.key}")
+            raise
         if came is None:
             self._running[running] = None
             if running is self._exclusive:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from conformance.report.failure import Fact, cut, json_text, plain_lines, shown_
 from conformance.vectors.case import CallStep, Case, ExpectedFailure, FileStep, RestartStep, TreeStep, label
 from conformance.vectors.conversation.contradiction import Contradiction, contradiction
 from conformance.vectors.conversation.difference import Difference
+
+_short: Final = partial(cut, whole="")  # no record has what a page of `tally explain` shows
 
 
 def case_facts(case: Case, library: Library) -> list[Fact]:
@@ -36,11 +39,11 @@ def case_facts(case: Case, library: Library) -> list[Fact]:
     for number, step in enumerate(case.steps, start=1):
         if isinstance(step, CallStep):
             if case.kind == "trace":
-                facts.append(Fact("step", cut(f"{step.name}: {step.operator} {json_text(step.inputs)}", 400)))
+                facts.append(Fact("step", _short(f"{step.name}: {step.operator} {json_text(step.inputs)}", 400)))
             expected = step.expected
             refusal = isinstance(expected, ExpectedFailure)
             said = f"failure {expected.code}" if isinstance(expected, ExpectedFailure) else json_text(expected.fields)
-            facts.append(Fact("expected", said if refusal else cut(said, 400)))
+            facts.append(Fact("expected", said if refusal else _short(said, 400)))
         elif isinstance(step, RestartStep):
             facts.append(Fact("step", "a new process"))
         else:
@@ -98,7 +101,7 @@ def workload_facts(workload: Workload, contract: Contract, library: Library) -> 
     facts += cited(workload.requirements, workload.rulings, library)
     facts.append(Fact("level", f"{workload.level}: the backend must survive every crash of this kind"))
     for part, said in _PARTS.items():
-        facts += [Fact(said, cut(_of_step(step), 400)) for step in workload.body.get(part, ())]
+        facts += [Fact(said, _short(_of_step(step), 400)) for step in workload.body.get(part, ())]
     command = f"tally crash --backend TEXT --workload {contract.operator}%{workload.name}"
     return [*facts, Fact("next", f"`{command}` tries it and shows the first bad state")]
 
@@ -198,7 +201,7 @@ def answered(question: ExplainedCall, options: AnswerOptions, library: Library, 
     """Print the answers of the reference and the backend to one call; `at` is the value to derive."""
     operator, inputs = question.operator, question.inputs
     contract = library.contracts[operator]
-    facts = [Fact("asked", cut(f"{operator} {json_text(inputs)}", 600))]
+    facts = [Fact("asked", _short(f"{operator} {json_text(inputs)}", 600))]
     if question.note:
         facts.append(Fact("where", question.note))
     foreseen = contract.method is None or question.native is not None
@@ -223,7 +226,7 @@ def answered(question: ExplainedCall, options: AnswerOptions, library: Library, 
     if isinstance(question.mine, ObservedResult) and path:
         value = _element(question.mine.fields, path, index)
         shown = path if index is None else f"{path}[{index}]"
-        facts.append(Fact("reference", cut(f"{shown} = {json_text(value)}", 600)))
+        facts.append(Fact("reference", _short(f"{shown} = {json_text(value)}", 600)))
     say(plain_lines(facts))
     if contract.purity == "pure" and path:  # an answer that depends on state cannot be repeated
         steps = steps_behind(question, library, pair, index if index is not None else at)
@@ -252,10 +255,10 @@ def _compared(backend: str, parted: Difference | None, theirs: Observed) -> list
     if parted is None:
         return [Fact("backend", f"{backend} answers as the reference does")]
     note = f" ({parted.note})" if parted.note else ""
-    actual = cut(shown_value(parted.actual, parted.path, parted.note))
+    actual = _short(shown_value(parted.actual, parted.path, parted.note))
     return [
         Fact("differs at", f"{parted.path}{note}"),
-        Fact("expected", cut(shown_value(parted.expected, parted.path, parted.note))),
+        Fact("expected", _short(shown_value(parted.expected, parted.path, parted.note))),
         Fact("actual", describe(theirs) if isinstance(theirs, Lost) else actual),
     ]
 

@@ -120,7 +120,7 @@ def started_of(library: Library, options: RunOptions, artifact_text: str) -> Sta
 def challenged(library: Library, options: RunOptions) -> RunResult:
     """The run with the challenge of a startable backend; raises CommandError, and Exit if it gives no hello."""
     corpus = frozen_vectors(library, least=1)
-    require_clean_contracts(library, corpus)
+    require_clean_contracts(library, corpus, options.profile)
     run = run_or_bad_hello(library, corpus, options)
     if isinstance(run, str):
         raise click.exceptions.Exit(status_of(run))

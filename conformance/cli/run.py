@@ -264,9 +264,8 @@ def command(
     runs = [_of_backend(options, backend, suite, last_failed) for backend in backends]
     if listed:
         return _print_checks(library, corpus, runs)
-    judges = given["profile"] != "quick"  # so that the contracts must be clean for a verdict on all checks
-    if judges and not select and not all(one.last_failed for one in runs):
-        require_clean_contracts(library, corpus)
+    if not select and not all(one.last_failed for one in runs):
+        require_clean_contracts(library, corpus, given["profile"])
     outputs.require_writable()
     records: list[Record] = []
     observed = []
@@ -283,8 +282,8 @@ def command(
             continue
         if select and not run.counts.selected and (hint := _meant(library, corpus, options)):
             say(f"-k {' -k '.join(select)}: no check has this in its id; {hint}", err=True)
-        if judges and last_failed and not run.selection:  # none of the checks that failed last is among the checks now
-            require_clean_contracts(library, corpus)
+        if last_failed and not run.selection:  # none of the checks that failed last is among the checks now
+            require_clean_contracts(library, corpus, run.profile)
         if update_expected and expected is not None:
             run = _rewritten(run, expected, reason, issue)
         record = read_back(run, library)

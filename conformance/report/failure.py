@@ -317,9 +317,9 @@ def window(text: str, at: int) -> str:
     return f"{head}{text[start : start + _WINDOW]}{tail}"
 
 
-def cut(text: str, limit: int = 280) -> str:
-    """A text of at most `limit` characters, and the length of the whole."""
-    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters; the record has them all)"
+def cut(text: str, limit: int = 280, whole: str = "; the record has them all") -> str:
+    """A text of at most `limit` characters, and the length of the whole; `whole` says where it is."""
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters{whole})"
 
 
 def lines_of(facts: Iterable[Fact], width: int) -> Iterator[tuple[str, str]]:

@@ -180,7 +180,11 @@ class _Runner:
             since = reported
             for finished in driver.run([trial.conversation for trial in part]):
                 trial, now = by_key[finished.key], time.perf_counter()
-                found = results_of_trial(trial, finished, driver.declared)
+                try:
+                    found = results_of_trial(trial, finished, driver.declared)
+                except Exception as error:
+                    error.add_note(f"in the check {trial.checks[0].id}")
+                    raise
                 # Trials overlap; what passed since the last one ended counts for this one, so that the sum is right.
                 found.seconds[trial.checks[0].id] = now - since
                 since = now

@@ -58,6 +58,9 @@ PAGES: dict[str, tuple[list[str], int, str, list[str]]] = {
     ),
     "without a run the page ends with what is expected": ([EIGHT, "--no-run"], 0, "out", ['"5"]}END']),
     "what asks a backend is not for --no-run": ([EIGHT, "--no-run", "--backend", "x"], 2, "err", ["--backend asks a"]),
+    "a long text is cut, and no record has it": (
+        ["Batch.Build::faults-of-every-column::trace", "--no-run"], 0, "out", ["characters)\n"]
+    ),
     "no such step": ([TRACE, "--step", "no"], 2, "err", ["its steps are first,"]),
     "a refused call names the guard that decides": (
         [f"{ORDER}::no-blocks::none"],

@@ -259,7 +259,7 @@ def test_a_damaged_kill_matrix_is_no_missing_one(built: Path, capsys: Capture) -
 def test_a_run_after_a_clean_lint_runs_no_rule(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def required() -> None:
         suite = suite_at(built)
-        require_clean_contracts(library_module.load_library(suite), corpus_module.load_corpus(suite))
+        require_clean_contracts(library_module.load_library(suite), corpus_module.load_corpus(suite), "standard")
 
     (built / "reports").mkdir()  # lint reads the kill matrix, a run does not
     (built / "reports" / "kill-matrix.json").write_text('{"format": 2, "cases": {}, "mutants": {}}', "utf-8")

@@ -81,14 +81,18 @@ def test_the_stderr_of_a_backend_that_fuzzing_loses_is_kept() -> None:
     assert run.observations["stderr"] == {check: "I leave\n"}
 
 
-def test_an_internal_error_in_fuzzing_names_the_check() -> None:
-    check = f"{OPERATOR}?fuzz"
-    with (
-        patch("conformance.trial.fuzz.Fuzzing.fuzz", side_effect=ZeroDivisionError),
-        pytest.raises(ZeroDivisionError) as raised,
-    ):
+@pytest.mark.parametrize(
+    ("broken", "check", "note"),
+    [
+        ("fuzz.Fuzzing.fuzz", f"{OPERATOR}?fuzz", "in the check"),
+        ("cases.CaseRunner._is_expected", f"{OPERATOR}::small-numbers::whole=2", "in the conversation"),
+        ("runner.conversation_verdicts", f"{OPERATOR}::small-numbers::whole=2", "in the check"),
+    ],
+)
+def test_an_internal_error_names_its_check(broken: str, check: str, note: str) -> None:
+    with patch(f"conformance.trial.{broken}", side_effect=ZeroDivisionError), pytest.raises(ZeroDivisionError) as raised:
         tried(backend("right"), profile="standard", select=(check,), reference=backend("right"))
-    assert f"in the check {check}" in raised.value.__notes__
+    assert f"{note} {check}" in raised.value.__notes__
 
 
 def kept(profile: str) -> Case:
