@@ -90,7 +90,8 @@ def test_the_stderr_of_a_backend_that_fuzzing_loses_is_kept() -> None:
     ],
 )
 def test_an_internal_error_names_its_check(broken: str, check: str, note: str) -> None:
-    with patch(f"conformance.trial.{broken}", side_effect=ZeroDivisionError), pytest.raises(ZeroDivisionError) as raised:
+    defect = patch(f"conformance.trial.{broken}", side_effect=ZeroDivisionError)
+    with defect, pytest.raises(ZeroDivisionError) as raised:
         tried(backend("right"), profile="standard", select=(check,), reference=backend("right"))
     assert f"{note} {check}" in raised.value.__notes__
 
