@@ -129,10 +129,7 @@ def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
 
 
 def column_differences(traces: Sequence[Path]) -> tuple[list[int], list[ColumnDifference]]:
-    """The number of rows of each run trace, and the columns in which they differ, by their first row.
-
-    Raises BrokenRecord.
-    """
+    """The number of rows of each run trace, and the columns that differ, by their first row; raises BrokenRecord."""
     counts = [0] * len(traces)
     found: dict[str, ColumnDifference] = {}
     ends: list[Mapping[str, Any]] = [{}] * len(traces)

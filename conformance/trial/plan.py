@@ -39,10 +39,7 @@ class CheckIds:
 
 
 def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, challenge: bool) -> Mapping[str, CheckIds]:
-    """The check ids of every contract by operator, from the cache where the files have not changed.
-
-    `challenge` adds the challenges of a certification.
-    """
+    """Every contract's check ids by operator, from the cache if no file changed; `challenge` adds a certification's."""
     digests = (files_digest(library.contracts), files_digest(corpus.cases))
     key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
 
