@@ -22,16 +22,13 @@ Tell = Callable[[int, Exchange], bool]  # the round and the exchange; returns wh
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """One call of a replay: its round, the answers of reference and backend, and their difference.
-
-    `rounds` has the numbers of rounds that the backend and the reference began.
-    """
+    """One call of a replay: its round, the answers of reference and backend, and their difference."""
 
     round: int
     mine: Exchange
     theirs: Observed | None
     difference: Difference | None
-    rounds: tuple[int, int]
+    rounds: tuple[int, int]  # that the backend and the reference began
     only: bool  # whether the earlier rounds were not compared
     answers: tuple[Exchange, ...]  # the reference's in this round, up to this call
 

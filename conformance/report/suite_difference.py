@@ -30,18 +30,14 @@ _NAMED: Final = 3  # contracts in one sentence
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A suite at one moment, under the name that the user gave it.
-
-    A release that is known from the lock alone has no cases and no requirements' sentences. `remark` is a
-    note for the reader.
-    """
+    """A suite at one moment, under the name that the user gave it."""
 
     name: str
     release: Release
-    corpus: Corpus | None = None
-    sentences: Mapping[str, str] = field(default_factory=dict)
+    corpus: Corpus | None = None  # a release that is known from the lock alone has none, and no sentences
+    sentences: Mapping[str, str] = field(default_factory=dict)  # of the requirements
     wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts, prose included
-    remark: str = ""
+    remark: str = ""  # for the reader
 
     @property
     def contracts(self) -> dict[str, str]:

@@ -242,15 +242,12 @@ def tallies(
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """The verdict on one workload, its levels for the record, and why it could not be tried if it could not.
-
-    `states` counts, for each model, all crash states, those tried and the bad ones: an observation.
-    """
+    """The verdict on one workload, its levels for the record, and why it could not be tried if it could not."""
 
     result: Result
     levels: Mapping[str, Any]
     obstacle: str = ""
-    states: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    states: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts for each model: an observation
 
 
 def workloads(library: Library, codebook: Codebook) -> tuple[CrashWorkload, ...]:

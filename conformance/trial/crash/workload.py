@@ -28,16 +28,14 @@ from conformance.vectors.leaf import UnknownPath, type_at, value_at
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStep:
-    """One call; `absent` lists the answers that mean that the data does not exist.
-
-    A text is a failure code; a map gives fields of a result or of a failure record by path.
-    """
+    """One call."""
 
     name: str
     operator: str
     inputs: Mapping[str, Any]  # JSON wire form; {"from": "step.path"} for what an earlier step answered
     roots: Mapping[str, str]  # which inputs are roots, and which
     acknowledged: bool = True
+    # The answers that mean that the data does not exist: a failure code, or fields of a result or record by path.
     absent: tuple[str | Mapping[str, Any], ...] = ()
 
 

@@ -17,15 +17,11 @@ from conformance.vectors.leaf import type_at, value_at
 
 @dataclass(frozen=True, slots=True)
 class BisectionResult:
-    """What a search over the calls 0 .. count-1 found.
-
-    `differs` is a call that differs and is the first of all or follows one that agrees; None if no asked call
-    differs. `asked` are the calls in the order in which they were asked.
-    """
+    """What a search over the calls 0 .. count-1 found."""
 
     count: int
-    differs: int | None
-    asked: tuple[int, ...]
+    differs: int | None  # a call that differs and is the first of all or follows one that agrees
+    asked: tuple[int, ...]  # in their order
 
     @property
     def unasked(self) -> int:

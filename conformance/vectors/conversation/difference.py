@@ -27,16 +27,12 @@ from conformance.vectors.leaf import contains_value
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where an observed value differs from the expected one; both in JSON wire form.
+    """The first place where an observed value differs from the expected one; both in JSON wire form."""
 
-    For a list known by its digest only, `path` ends at the list and `note` says between which indices the first
-    differing element lies.
-    """
-
-    path: str
+    path: str  # ends at a list that is known by its digest only
     expected: Any
     actual: Any
-    note: str = ""
+    note: str = ""  # of such a list: between which indices the first differing element lies
 
 
 class _Missing(str):
