@@ -81,7 +81,7 @@ class LazyBackend:
         params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
         if index is not None:
             params["index"] = str(index)
-        outcome = self.client.request("tally.explain", params)
+        outcome = self._driver.request("tally.explain", params)
         if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
         return []

@@ -158,16 +158,12 @@ def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
         return {}
     folders: dict[str, Path] = {}
     for backend in backends:
-        folder = output if len(backends) == 1 else output / folder_name(backend)
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
+        folder = output if len(backends) == 1 else output / name
         while folder in folders.values():
             folder = folder.with_name(f"{folder.name}-again")
         folders[backend] = folder
     return folders
-
-
-def folder_name(backend: str) -> str:
-    """A backend string as the name of a folder."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
 
 
 def _make(folder: Path) -> None:

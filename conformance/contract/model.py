@@ -110,7 +110,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Bystanders:
-    """Path patterns, each with a reason: files that do not count as files of others, and files the operator may remove."""
+    """Patterns with reasons: paths that do not count as files of others, and files that the operator may remove."""
 
     none: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, str] = field(default_factory=dict)

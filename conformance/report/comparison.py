@@ -135,7 +135,8 @@ def as_text(comparison: Comparison) -> str:
             lines.append(f"    {one_line(name):<{width}}  {one_line(cut(value))}")
     if comparison.verdicts:
         lines.append(f"{counted(len(comparison.verdicts), 'check')} with different verdicts:")
-        lines += [f"    {times:>6}  {' / '.join(words)}" for words, times in _kinds(comparison)]
+        kinds = Counter(words for _, words in comparison.verdicts)
+        lines += [f"    {times:>6}  {' / '.join(words)}" for words, times in sorted(kinds.items())]
         lines += [f"    {one_line(id_)}: {' / '.join(words)}" for id_, words in comparison.verdicts[:_SHOWN]]
         lines += [f"    {hidden}"] if (hidden := _hidden(comparison)) else []
     return "\n".join(lines) + "\n"
@@ -172,10 +173,6 @@ def as_json(comparison: Comparison) -> str:
             "verdicts": {id_: list(words) for id_, words in comparison.verdicts},
         }
     )
-
-
-def _kinds(comparison: Comparison) -> list[tuple[tuple[str, ...], int]]:
-    return sorted(Counter(words for _, words in comparison.verdicts).items())
 
 
 def _hidden(comparison: Comparison) -> str:
