@@ -210,7 +210,6 @@ class _Loader:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
 
     def pages(self, kind: str, folders: list[Path]) -> dict[str, Any]:
-        """The page of each family."""
         return {family: _PAGES[kind](source, family) for family, source in self.family_files(folders, kind)}
 
     def lazy_pages(self, kind: str, folders: list[Path]) -> LazyMapping[Any]:

@@ -129,7 +129,6 @@ def _view(number: int, record: Record, observations: Observations) -> tuple[Mapp
 
 
 def _scope(record: Record, observations: Observations) -> Iterator[tuple[str, str]]:
-    """The scope of the verdict, as labelled lines."""
     scope = record["scope"]
     yield "operators", f"{len(scope['operators'])} of {scope['of']} tried"
     lines: dict[str, str] = {}
@@ -209,7 +208,6 @@ def index_page(
 
 
 def _card(one: Reported) -> Mapping[str, Any]:
-    """The card of one backend."""
     record, certificate = one.record, one.certificate
     return {
         "name": one.name,

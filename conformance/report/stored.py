@@ -97,7 +97,6 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
 
 
 def _as_json(value: Any) -> Any:
-    """A value in the form of the JSON lines."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

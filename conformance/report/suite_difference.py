@@ -198,7 +198,6 @@ def _kind(old: Case | None, new: Case | None) -> str:
 
 
 def _halves(case: Case) -> tuple[object, object]:
-    """The question of a case, and its expectation."""
     if case.accumulation is not None:
         return replace(case.accumulation, checkpoints=()), case.accumulation.checkpoints
     expected = [step.expected for step in case.steps if isinstance(step, CallStep | TreeStep)]
@@ -249,7 +248,6 @@ def as_text(difference: SuiteDifference, every: bool = False) -> str:
 
 
 def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
-    """A text in lines that fit the width of the terminal."""
     first, behind = " " * indent, " " * (indent + 4 if further is None else further)
     return wrap(one_line(text), _WIDTH, initial_indent=first, subsequent_indent=behind, **_WHOLE_WORDS)
 

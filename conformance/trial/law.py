@@ -184,7 +184,6 @@ class Split:
     fits: Callable[[Point], bool] = lambda arguments: True  # leaves instances out
 
     def __call__(self, chosen: Axes) -> Iterator[tuple[str, Point]]:
-        """The slug and the arguments of every instance."""
         shared = {name: chosen[name] for name in self.whole}
         axes: Axes = {}
         for name, values in chosen.items():

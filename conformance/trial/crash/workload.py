@@ -154,7 +154,6 @@ class _Builder:
                 yield step
 
     def calls(self, key: str) -> tuple[WorkloadStep, ...]:
-        """The calls under a key."""
         return tuple(step for step in self.steps(key) if isinstance(step, WorkloadStep))
 
     def step(self, body: Mapping[str, Any], place: YamlPlace, earlier: Mapping[str, str]) -> WorkloadStep:

@@ -292,5 +292,4 @@ def _clause_texts(contract: Contract) -> Iterator[tuple[str, ...]]:
 
 
 def _refused(case: Case) -> list[CallStep]:
-    """The calls of a case that must fail."""
     return [step for step in case.steps if isinstance(step, CallStep) and isinstance(step.expected, ExpectedFailure)]

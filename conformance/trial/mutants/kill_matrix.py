@@ -339,7 +339,6 @@ def _row_from(id_: str, body: Mapping[str, Any], groups: Mapping[str, Sequence[s
 
 
 def _places(numbers: Sequence[int], count: int) -> str:
-    """Ascending numbers as ranges."""
     if len(numbers) == count:
         return "*"
     ranges: list[list[int]] = []

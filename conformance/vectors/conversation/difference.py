@@ -223,7 +223,6 @@ def _innermost_difference(
 
 
 def _entries(top: Path, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
-    """Every entry at and below `top`, sorted by path."""
     whole = str(top)
     found = [(".", _entry(whole, ".", decode, roots))]
     if found[0][1] == _DIR:

@@ -165,7 +165,6 @@ def contract_digest(contract: Contract) -> str:
 
 
 def _text_digest(contract: Contract) -> str:
-    """The digest of a contract without its version."""
     essence = _essence(contract)
     del essence["text"]["version"]
     return digest(essence)[:_DIGITS]
