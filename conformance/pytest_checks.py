@@ -152,7 +152,6 @@ class _Trials:
         return CheckVerdict(result.verdict.value, one_line(line), account, id_ not in self._inexcusable)
 
     def close(self) -> None:
-        """End the backend."""
         self._driver.disconnect()
 
     def _without_hello(self, check: Check, error: BadHello) -> ConversationVerdicts:

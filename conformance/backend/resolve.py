@@ -173,7 +173,6 @@ def _split_command(command: str) -> tuple[str, ...]:
 
 
 def _ours(wire: str) -> dict[str, str]:
-    """The environment of a process that may import our own code."""
     return {**os.environ, "TALLY_WIRE": wire, "PYTHONPATH": os.pathsep.join(_search_path())}
 
 

@@ -168,7 +168,6 @@ class Sandbox:
         return options
 
     def _hidden(self) -> Iterator[Path]:
-        """The folders that a backend must not see."""
         suite = self.suite
         yield from (suite.spec, suite.vectors, suite.reports)
         yield from (folder / ".git" for folder in (suite.root, *suite.root.parents))

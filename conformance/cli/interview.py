@@ -63,10 +63,7 @@ class LazyBackend:
         return CommandError(self.place, "T002", str(error), "is the command right?", status, stderr)
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
-        """The outcome of one call; a loss is an outcome too, and the next call gets a new process.
-
-        Raises CommandError if the driver has given up.
-        """
+        """The outcome of one call, which may be a loss: the next call gets a new process. Raises CommandError."""
         return next(self.ask_all(operator, [inputs]))
 
     def ask_all(self, operator: str, many: Sequence[Inputs]) -> Iterator[Observed]:
@@ -84,7 +81,7 @@ class LazyBackend:
         params: dict[str, Any] = {"method": operator, "params": inputs, "path": path}
         if index is not None:
             params["index"] = str(index)
-        outcome = self.client.request("tally.explain", params)
+        outcome = self._driver.request("tally.explain", params)
         if isinstance(outcome, RawResult) and isinstance(outcome.value, dict):
             return list(map(str, outcome.value.get("lines", [])))
         return []

@@ -41,12 +41,6 @@ def added_commands() -> Mapping[str, tuple[str, str]]:
     return {}
 
 
-def added_command(name: str) -> click.Command:
-    """The added command with this name, imported now."""
-    command: click.Command = import_module(added_commands()[name][0]).command
-    return command
-
-
 _EXAMPLES: Final = re.compile(r"\n*[\b]?\n?\s*Examples:\n(?:.+\n?)+\s*\Z")
 
 
@@ -137,10 +131,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command called `cmd_name`, imported now."""
-        if cmd_name not in COMMANDS:
-            return prepared(added_command(cmd_name)) if cmd_name in added_commands() else None
-        command: click.Command = import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command
-        return prepared(command, has_suite=True)
+        if cmd_name in COMMANDS:
+            return prepared(import_module(f"conformance.cli.{cmd_name.replace('-', '_')}").command, has_suite=True)
+        added = added_commands().get(cmd_name)
+        return prepared(import_module(added[0]).command) if added is not None else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -143,7 +143,7 @@ def _matrix_lines(matrix: KillMatrix, asked: Sequence[str], verbose: bool) -> It
 def _evidence_lines(row: MutantRow, asked: Sequence[str]) -> Iterator[str]:
     """The lines about what a mutant breaks and what else kills it, also if crashes were `asked` for but not made."""
     for text, count in row.broken.items():
-        yield f"breaks {text} in {count} {'case' if count == 1 else 'cases'}"
+        yield f"breaks {text} in {counted(count, 'case')}"
     for kind in ("laws", "fuzz", "crash"):
         found = getattr(row, kind)
         if found is not None:

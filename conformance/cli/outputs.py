@@ -58,10 +58,7 @@ class Outputs:
         return any(output.path == STDOUT for output in self.files)
 
     def clear(self) -> None:
-        """Remove the reports of an earlier run, so that they are not mistaken for those of a run that judges nothing.
-
-        Raises CommandError.
-        """
+        """Remove earlier reports, which must not pass for those of a run without judgement; raises CommandError."""
         for folder in self.folders.values():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
                 for file in (folder / name for name in FILES):
@@ -161,16 +158,12 @@ def _folders(output: Path | None, backends: Sequence[str]) -> dict[str, Path]:
         return {}
     folders: dict[str, Path] = {}
     for backend in backends:
-        folder = output if len(backends) == 1 else output / folder_name(backend)
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
+        folder = output if len(backends) == 1 else output / name
         while folder in folders.values():
             folder = folder.with_name(f"{folder.name}-again")
         folders[backend] = folder
     return folders
-
-
-def folder_name(backend: str) -> str:
-    """A backend string as the name of a folder."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", backend).strip("-.") or "backend"
 
 
 def _make(folder: Path) -> None:

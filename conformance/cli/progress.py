@@ -117,16 +117,13 @@ class _Shown:
         self.rest = RestTime()
 
     def plan(self, checks: int, stages: Mapping[str, int]) -> None:
-        """Remember the stages to come."""
         self.checks = checks
         self.rest.plan(stages)
 
     def note_verdict(self, check_id: str, verdict: str) -> None:
-        """Remember the verdict."""
         self.verdicts[check_id] = verdict
 
     def stage(self, name: str, total: int) -> None:
-        """A stage begins."""
         self.name = name
         self.rest.stage(name, total, time.monotonic())
 

@@ -22,16 +22,13 @@ Tell = Callable[[int, Exchange], bool]  # the round and the exchange; returns wh
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """One call of a replay: its round, the answers of reference and backend, and their difference.
-
-    `rounds` has the numbers of rounds that the backend and the reference began.
-    """
+    """One call of a replay: its round, the answers of reference and backend, and their difference."""
 
     round: int
     mine: Exchange
     theirs: Observed | None
     difference: Difference | None
-    rounds: tuple[int, int]
+    rounds: tuple[int, int]  # that the backend and the reference began
     only: bool  # whether the earlier rounds were not compared
     answers: tuple[Exchange, ...]  # the reference's in this round, up to this call
 
@@ -122,10 +119,7 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
 
 
 def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: BackendPair, tell: Tell) -> Talk[bool]:
-    """Take the first steps, then the rounds, until `tell` returns true; return whether all were taken.
-
-    A step that needs a missing answer ends it too.
-    """
+    """Take the first steps, then the rounds, until `tell` stops or an answer is missing; return whether all were."""
     with ConversationContext(pair.codebook, pair.reference.client.dialect) as stage:
         for number in range(BEFORE, rounds):
             for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):

@@ -19,10 +19,10 @@ from conformance.contract.wording import counted
 from conformance.report.failure import Fact, cut, first_difference, json_text
 from conformance.trial.diagnosis.divergence import (
     BisectionResult,
+    Derivation,
     Derived,
     Participant,
     StepComparison,
-    derive,
     searched_by_halves,
     searched_in_order,
 )
@@ -215,7 +215,8 @@ def steps_behind(question: ExplainedCall, library: Library, pair: BackendPair, i
     theirs = None
     if other is not None and question.theirs is not None:
         theirs = Participant(question.theirs, other.ask, other.hello().operators)
-    steps = derive(sequence, native, question.inputs, (first + index, index), mine, theirs)
+    values = {**native, "position": first + index, "index": index}
+    steps = Derivation(sequence, question.inputs, mine, theirs, values).steps()
     name = None if other is None else other.name
     lines = [f"    of {declaration.unit} {first + index}, which is value {index} of the answer", *table(steps, name)]
     for side, answer in (("reference", question.mine), ("backend", question.theirs)):

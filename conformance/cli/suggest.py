@@ -48,10 +48,7 @@ class Page:
 
 
 def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Sequence[FrozenCall]) -> Page:
-    """The cases that an operator lacks; `frozen` are its calls in the vectors of all operators.
-
-    Raises MalformedContract, BackendNotFound or BadHello.
-    """
+    """The cases that an operator lacks; `frozen` are its calls in all vectors. Raises what a build raises."""
     if contract.machine is not None:
         return _machine_page(contract, library, codebook, frozen)
     forms = codebook[contract.operator]
@@ -226,7 +223,6 @@ class _Writer:
         self.indent = after[1] if after else ""
 
     def group(self, part: str, some: Sequence[tuple[Suggestion, Mapping[str, Any]]]) -> None:
-        """One group of explicit cases."""
         name = self.named(f"suggested-{part.rpartition(' ')[2]}")
         kind, _, subject = part.rpartition(" ")
         why = {
@@ -249,7 +245,6 @@ class _Writer:
         self.page.lines += lines
 
     def trace(self, operation: str, shows: Sequence[MissingCall], lines: Sequence[str]) -> None:
-        """One group with a trace."""
         part = shows[0].part.rpartition(" ")[2]
         name = self.named(f"suggested-{kebab(operation)}-{part}-{shows[0].name}")
         why = f"{operation}: {'; '.join(one.what for one in shows)}."
@@ -304,20 +299,17 @@ class _Writer:
         return yaml_lines("set", {path: [item]}, f"{self.indent}  ")
 
     def head(self, name: str, why: str, requirements: Sequence[str], base: str) -> list[str]:
-        """The first lines of a group."""
         self.page.groups += [(one, name) for one in requirements]
         needs = requirements[0] if len(requirements) == 1 else f"[{', '.join(requirements)}]"
         lines = [f"- group: {name}", f"  why: {why}", f"  requirement: {needs}"]
         return [f"{self.indent}{line}" for line in [*lines, *([f"  base: {base}"] if base else [])]]
 
     def named(self, name: str) -> str:
-        """A name that no group has."""
         free = next(word for word in _numbered(name) if word not in self.names)
         self.names.add(free)
         return free
 
     def nearest(self, some: Sequence[Mapping[str, Any]]) -> str:
-        """The base from which the inputs differ least."""
 
         def distance(name: str) -> int:
             return sum(len(repr(difference_from(self.bases[name], one, self.contract.inputs))) for one in some)

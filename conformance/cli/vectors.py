@@ -77,7 +77,6 @@ def command() -> None:
 
 
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that these commands share."""
     text = "golden: also derive N = 10^9 and up again; standard keeps the frozen golden cases."
     profile = click.option(
         "--profile", type=click.Choice(["standard", _FULL]), default="standard", show_default=True, help=text

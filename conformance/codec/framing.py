@@ -81,7 +81,6 @@ def _line_message(line: bytes) -> Mapping[str, Any]:
 
 
 def _nesting(value: Any) -> int:
-    """The depth of nested objects and arrays."""
     deep, level = 0, [value]
     while level:
         deep += 1

@@ -65,7 +65,6 @@ class _Brief(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxstring = self.maxother = self.maxlong = 4 * _LIMIT
 
     def repr_bytes(self, value: bytes, level: int) -> str:
-        """The beginning of a byte string."""
         return repr(value[:_LIMIT])
 
 

@@ -62,15 +62,12 @@ def rulings_from(source: Source) -> tuple[Ruling, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines of a source, first to last, counted from 1, and the requirements, rulings or exclusion that cover them.
-
-    `begins` is the start of its text, `digest` belongs to its lines; both are empty until they are filled in.
-    """
+    """Lines of a source, first to last, counted from 1, and the requirements, rulings or exclusion that cover them."""
 
     first: int
     last: int
-    begins: str
-    digest: str
+    begins: str  # the start of its text; empty until it is filled in
+    digest: str  # of its lines; likewise
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     excluded: str
@@ -118,10 +115,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One deliberate mistake; `control` has none, `equivalent_to` names the class it belongs to.
-
-    `breaks` are the check strings of the guards, refusals, postconditions and workloads that it must break.
-    """
+    """One deliberate mistake; `control` has none, `equivalent_to` names the class it belongs to."""
 
     id: str
     sentence: str
@@ -131,7 +125,7 @@ class Mutant:
     equivalent_to: str
     position: Position
     solo: str = ""  # the reason why no check kills it if one operator is declared alone
-    breaks: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()  # check strings of the guards, refusals, postconditions and workloads to break
     patches: tuple[Patch, ...] = ()
 
     @property
@@ -174,12 +168,9 @@ KINDS: Final = ("changed", "absent", "null")  # how a field is damaged unless it
 
 @dataclass(frozen=True, slots=True)
 class FormedFile:
-    """One file of a format: its path below the place of the format, and the form of its bytes.
+    """One file of a format: its path below the place of the format, and the form of its bytes."""
 
-    A path may contain `{file.field}`, the hex digits of a field of another file; `.` is the format's own place.
-    """
-
-    path: str
+    path: str  # `{file.field}` in it are the hex digits of a field of another file; `.` is the format's own place
     form: str  # cbor; crc32c: a length, one CBOR item and a checksum; npz: metadata and arrays; pt; pickle2
 
 
@@ -193,14 +184,10 @@ class Seal:
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A declared format; `seals` come from the inside out.
-
-    `anchor` is the file that shows where the format is used. It is empty if the format is only for byte strings that
-    operators give and take, not for files.
-    """
+    """A declared format; `seals` come from the inside out."""
 
     name: str
-    anchor: str
+    anchor: str  # the file that shows where the format is used; empty if it is only for byte strings of operators
     files: Mapping[str, FormedFile]
     fields: Mapping[str, tuple[str, ...]]  # the kinds of damage to try, by dotted place
     seals: tuple[Seal, ...]
@@ -267,15 +254,12 @@ def errors_from(source: Source, problems: list[Problem]) -> dict[str, ErrorCode]
 
 @dataclass(frozen=True, slots=True)
 class DerivationStep:
-    """One step of a derivation: it has exactly one of `value`, `told` and `call`.
-
-    `value` is an expression over the inputs, `told` a path in the operator's own answer, `call` a helper operator.
-    """
+    """One step of a derivation: it has exactly one of `value`, `told` and `call`."""
 
     name: str
-    value: str
-    told: str
-    call: str
+    value: str  # an expression over the inputs
+    told: str  # a path in the operator's own answer
+    call: str  # a helper operator
     inputs: Mapping[str, str]  # of the call: input -> expression
     uses: Mapping[str, str]  # of the call: input -> an input of the operator, or STEP.output of an earlier call
     path: str  # the output of the call that is shown

@@ -118,9 +118,9 @@ def load_library(suite: Suite) -> Library:
     if known is not MISSING:
         rows = known.items()
         return _Loader(reader).lazy_library({name: Origin(row[0], row[1], row[2], tuple(row[3])) for name, row in rows})
-    library = _Loader(reader).library()
-    places: Mapping[str, Origin] = library.contracts.notes if isinstance(library.contracts, LazyMapping) else {}
-    plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in places.items()}
+    loader = _Loader(reader)
+    library = loader.library()
+    plain = {name: [one.family, one.file, one.machine, list(one.methods)] for name, one in loader.places.items()}
     reader.cache.put("library", digest, plain)
     return library
 
@@ -132,13 +132,13 @@ class _Loader:
         self.reader, self.suite, self.problems = reader, reader.suite, reader.problems
         self.spec = reader.suite.spec
         self.parts: dict[str, tuple[Source, ...]] = {}
+        self.contracts: dict[str, Contract] = {}  # made so far
+        self.places: dict[str, Origin] = {}
         self.has_types = True  # if not, an unknown type in a contract is caused by a mistake in types.yaml
 
     def library(self) -> Library:
         """The library with every part made now; raises MalformedContract."""
         types, errors, functions = self.shared()
-        contracts: dict[str, Contract] = {}
-        places: dict[str, Origin] = {}
         folders = self.families()
         for folder in folders:
             if not os.access(folder, os.R_OK | os.X_OK):  # a glob would find nothing in an unreadable folder
@@ -146,16 +146,16 @@ class _Loader:
                 self.problems.append(Problem(place, "C001", "the folder cannot be read", "give yourself access to it"))
             for file in sorted(folder.glob("*.yaml")):
                 if file.name not in _FAMILY_FILES and not self.is_companion(file) and not self.is_misnamed(file):
-                    self.add_contract(contracts, places, file, folder.name, types, functions)
+                    self.add_contract(file, folder.name, types, functions)
         pages = {kind: self.pages(kind, folders) for kind in _PAGES}
         rows = {kind: self.rows(kind, folders) for kind in _ROWS}
         self.problems += self.unread(folders)
-        if not contracts and not self.problems:
+        if not self.contracts and not self.problems:
             place = Position(self.suite.path_text(self.spec), 1, 1)
             self.problems.append(Problem(place, "C006", "no contract found", "is this a Tallystick checkout?"))
         if self.problems:
             raise MalformedContract(self.problems)
-        contracts_by_name = LazyMapping(places, contracts.__getitem__, self.reader.digest)
+        contracts_by_name = LazyMapping(self.places, self.contracts.__getitem__, self.reader.digest)
         return Library(self.suite, contracts_by_name, types, errors, **pages, **rows)
 
     def lazy_library(self, places: Mapping[str, Origin]) -> Library:
@@ -210,7 +210,6 @@ class _Loader:
         return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
 
     def pages(self, kind: str, folders: list[Path]) -> dict[str, Any]:
-        """The page of each family."""
         return {family: _PAGES[kind](source, family) for family, source in self.family_files(folders, kind)}
 
     def lazy_pages(self, kind: str, folders: list[Path]) -> LazyMapping[Any]:
@@ -252,13 +251,7 @@ class _Loader:
         return bool(near)
 
     def add_contract(
-        self,
-        contracts: dict[str, Contract],
-        places: dict[str, Origin],
-        file: Path,
-        family: str,
-        types: Mapping[str, Type],
-        functions: tuple[Function, ...],
+        self, file: Path, family: str, types: Mapping[str, Type], functions: tuple[Function, ...]
     ) -> None:
         source = self.reader.checked(file, "contract")
         if source is None:
@@ -274,11 +267,11 @@ class _Loader:
                     return
                 continue
             machine = machine or contract.machine
-            if contract.operator in contracts:
-                hint = f"it is at {contracts[contract.operator].position} already"
+            if contract.operator in self.contracts:
+                hint = f"it is at {self.contracts[contract.operator].position} already"
                 message = f"{contract.operator} twice"
                 self.problems.append(contract.source.problem(("contract",), "C005", message, hint))
-            contracts[contract.operator] = contract
+            self.contracts[contract.operator] = contract
             own = contract.own_machine
             name, methods = machine.name if machine else "", own.methods if own else ()
-            places[contract.operator] = Origin(family, f"{family}/{file.name}", name, methods)
+            self.places[contract.operator] = Origin(family, f"{family}/{file.name}", name, methods)

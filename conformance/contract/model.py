@@ -29,10 +29,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A precondition; when it is the first that is not true, the call fails with `code`.
-
-    `unit` is what a guard that limits a size counts: bytes, characters or items; empty if it limits no size.
-    """
+    """A precondition; when it is the first that is not true, the call fails with `code`."""
 
     id: str
     expression: Expression
@@ -40,7 +37,7 @@ class Guard:
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     position: Position
-    unit: str = ""
+    unit: str = ""  # what a guard that limits a size counts: bytes, characters or items
     needs: frozenset[str] = frozenset()  # the state variables that it depends on
 
 
@@ -113,14 +110,11 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Bystanders:
-    """Path patterns, each with a reason: files that do not count as files of others, and files the operator may remove.
-
-    `told` are the outputs that may depend on files of others, with the reason.
-    """
+    """Patterns with reasons: paths that do not count as files of others, and files that the operator may remove."""
 
     none: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, str] = field(default_factory=dict)
-    told: Mapping[str, str] = field(default_factory=dict)
+    told: Mapping[str, str] = field(default_factory=dict)  # outputs that may depend on these files
 
 
 @dataclass(frozen=True, slots=True)

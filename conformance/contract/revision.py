@@ -126,7 +126,6 @@ def _is_below(name: str, folders: Iterable[str]) -> bool:
 
 
 def _contents(root: Path, blobs: list[_Blob]) -> dict[str, bytes]:
-    """The bytes of each file by name."""
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
     answer = memoryview(_git(root, "cat-file", "--batch", given=asked))
     found, at = {}, 0

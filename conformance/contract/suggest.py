@@ -137,7 +137,6 @@ def fitting(value: Any, pattern: str) -> str:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """A text as other conventions write it."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)) if word]
     yield text.strip()
     yield typed_name(text)

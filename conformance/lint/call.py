@@ -34,19 +34,15 @@ _TENSOR_MARKER: Final = frozenset({"dtype", "shape", "sha256"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrozenCall:
-    """One call of a frozen case.
-
-    `result` is the native result if the call succeeds and the result is frozen. `elided` names its outputs that are
-    frozen as a digest only; they are empty lists and tensors of zeros here. `code` is the expected failure.
-    """
+    """One call of a frozen case."""
 
     case: Case
     step: str
     operator: str
     inputs: Mapping[str, Any]
-    result: Mapping[str, Any] | None = None
-    elided: frozenset[str] = frozenset()
-    code: str = ""
+    result: Mapping[str, Any] | None = None  # native, if the call succeeds and the result is frozen
+    elided: frozenset[str] = frozenset()  # outputs that are frozen as a digest only: empty, or zeros, in `result`
+    code: str = ""  # the expected failure
     record: Mapping[str, Any] = field(default_factory=dict)
     after: State | None = None  # of a machine whose handle is still open; `inputs` include the `state` before
 

@@ -1,7 +1,4 @@
-"""Every rule in the order of the codes, run over one subject, and one finding for each cause.
-
-It is separate from the rules because it imports them all.
-"""
+"""Every rule in the order of the codes, run over one subject, one finding for each cause; it imports all rules."""
 
 from __future__ import annotations
 

@@ -136,12 +136,10 @@ def requirement_ids(library: Library) -> frozenset[str]:
 
 
 def _parts_of(contract: Contract) -> frozenset[str]:
-    """The check strings of all parts of a contract."""
     return frozenset(check_text(contract, kind, name) for kind, name, _, _ in claimable(contract))
 
 
 def _parts(library: Library) -> frozenset[str]:
-    """The check strings of all parts of contracts."""
     return frozenset[str]().union(*map(_parts_of, library.contracts.values()))
 
 

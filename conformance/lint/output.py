@@ -42,7 +42,7 @@ def as_json(findings: Iterable[Finding]) -> str:
             for finding in findings
         ],
     }
-    return _dumped(record)
+    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def as_sarif(findings: Iterable[Finding]) -> str:
@@ -73,7 +73,3 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
     text = f"{finding.message} (hint: {finding.hint})" if finding.hint else finding.message
     location = location_of(str(finding.position), finding.about)
     return result_of(finding.code, rule_index, text, [location], _level(finding.code))
-
-
-def _dumped(record: Any) -> str:
-    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -128,7 +128,6 @@ class _Trial:
         self.calls = self._calls(subject)
 
     def run(self) -> None:
-        """Fill `pending` and `company`."""
         results = [call.result for call in self.calls if call.result is not None]
         for k, call in enumerate(_spread(self.calls, _CALLS)):
             around = _spread(results[k + 1 :] + results[:k], _OTHERS)

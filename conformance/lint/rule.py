@@ -166,12 +166,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: a code that never changes, a name, the SARIF level of its findings, one sentence, and its function.
+    """One rule: a code that never changes, a name, the SARIF level of its findings, one sentence, and its function."""
 
-    The code is the letter L and three digits: 1 symbols, 2 declarations, 3 cases, 4 requirements, 5 governance.
-    """
-
-    code: str
+    code: str  # L and three digits, the first: 1 symbols, 2 declarations, 3 cases, 4 requirements, 5 governance
     name: str
     level: str
     sentence: str

@@ -80,10 +80,7 @@ def _part(record: Record) -> str:
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
-    """Compare run manifests: the members that a requirement names decide. The rows of run traces are compared too.
-
-    Raises BrokenRecord for a row that cannot be read.
-    """
+    """Compare run manifests and rows of traces: the members that a requirement names decide. Raises BrokenRecord."""
     members = [manifest.members for manifest in manifests]
     found = []
     for name in sorted({name for one in members for name in one}):
@@ -138,7 +135,8 @@ def as_text(comparison: Comparison) -> str:
             lines.append(f"    {one_line(name):<{width}}  {one_line(cut(value))}")
     if comparison.verdicts:
         lines.append(f"{counted(len(comparison.verdicts), 'check')} with different verdicts:")
-        lines += [f"    {times:>6}  {' / '.join(words)}" for words, times in _kinds(comparison)]
+        kinds = Counter(words for _, words in comparison.verdicts)
+        lines += [f"    {times:>6}  {' / '.join(words)}" for words, times in sorted(kinds.items())]
         lines += [f"    {one_line(id_)}: {' / '.join(words)}" for id_, words in comparison.verdicts[:_SHOWN]]
         lines += [f"    {hidden}"] if (hidden := _hidden(comparison)) else []
     return "\n".join(lines) + "\n"
@@ -175,10 +173,6 @@ def as_json(comparison: Comparison) -> str:
             "verdicts": {id_: list(words) for id_, words in comparison.verdicts},
         }
     )
-
-
-def _kinds(comparison: Comparison) -> list[tuple[tuple[str, ...], int]]:
-    return sorted(Counter(words for _, words in comparison.verdicts).items())
 
 
 def _hidden(comparison: Comparison) -> str:

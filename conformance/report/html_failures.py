@@ -45,19 +45,15 @@ class MarkedText:
 
 @dataclass(frozen=True, slots=True)
 class SequenceDifference:
-    """Where two sequences part: elements from `begins` to `agreed` are equal, one of those up to `until` is not.
-
-    For a single call of a declared sequence, `begins` is the position of its first value: earlier values were not
-    asked. `around` has the answered elements near that place, with their indices; `expected` is the right one there.
-    """
+    """Where two sequences part: elements from `begins` to `agreed` are equal, one of those up to `until` is not."""
 
     unit: str
     agreed: int
     until: int
     count: int
-    around: tuple[tuple[int, str], ...] = ()
-    expected: str = ""
-    begins: int = 0
+    around: tuple[tuple[int, str], ...] = ()  # the answered elements near that place, with their indices
+    expected: str = ""  # the right element there
+    begins: int = 0  # of a single call of a declared sequence: the position of its first value
     declared: bool = False  # whether the contracts declare the sequence
 
     @property

@@ -119,10 +119,6 @@ def _saturated(bits: int) -> Shape:
     return _number(lambda value: min(value, (1 << bits) - 1))
 
 
-def _reversed_hex(text: str) -> str:
-    return bytes.fromhex(text)[::-1].hex()
-
-
 def _cut_units(size: int) -> Shape:
     """The text cut to `size` bytes of UTF-8."""
     return _text(lambda text: text.encode()[:size].decode("utf-8", "ignore"))
@@ -137,10 +133,10 @@ def _cut_utf16(size: int) -> Shape:
     return _text(lambda text: text.encode("utf-16-le")[: 2 * size].decode("utf-16-le", "ignore"))
 
 
-def _through_float(text: str, layout: str) -> str:
-    """A binary64 as 16 hex digits that went through a narrower float."""
+def _through_binary32(text: str) -> str:
+    """A binary64 as 16 hex digits that went through binary32."""
     (number,) = struct.unpack(">d", bytes.fromhex(text))
-    (narrow,) = struct.unpack(layout, struct.pack(layout, number))
+    (narrow,) = struct.unpack(">f", struct.pack(">f", number))
     return struct.pack(">d", narrow).hex()
 
 
@@ -172,11 +168,11 @@ _SHAPES: Final[tuple[tuple[str, Shape], ...]] = (
     *((f"a number of which {bits} bits are kept", _low_bits(bits)) for bits in (8, 16, 31, 32, 53, 63)),
     *((f"a number that stops at the largest of {bits} bits", _saturated(bits)) for bits in (8, 16, 31, 32, 53, 63)),
     *((f"the {size} bytes of a number in the other order", _swapped(size)) for size in _WORDS),
-    ("bytes in the other order", _text(_reversed_hex)),
+    ("bytes in the other order", _text(lambda text: bytes.fromhex(text)[::-1].hex())),
     ("rounding: the last bit of a float", _next_bits(1)),
     ("rounding: the last bit of a float", _next_bits(-1)),
     ("the sign of a float is turned round", _text(_sign_bit)),
-    ("a float that went through binary32", _text(lambda text: _through_float(text, ">f"))),
+    ("a float that went through binary32", _text(_through_binary32)),
     ("a text without the blanks around it", _text(str.strip)),
     ("a text in lower case", _text(str.lower)),
     ("a text in composed letters (NFC)", _text(lambda text: unicodedata.normalize("NFC", text))),

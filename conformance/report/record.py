@@ -245,7 +245,6 @@ def read_record(data: bytes, name: str = "record.json") -> Record:
 
 
 def _sections(members: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The digest of every member, and of the results of every operator."""
     for name, value in members.items():
         if name != "results":
             yield name, _digest(value)

@@ -97,7 +97,6 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
 
 
 def _as_json(value: Any) -> Any:
-    """A value in the form of the JSON lines."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
@@ -129,10 +128,7 @@ def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
 
 
 def column_differences(traces: Sequence[Path]) -> tuple[list[int], list[ColumnDifference]]:
-    """The number of rows of each run trace, and the columns in which they differ, by their first row.
-
-    Raises BrokenRecord.
-    """
+    """The number of rows of each run trace, and the columns that differ, by their first row; raises BrokenRecord."""
     counts = [0] * len(traces)
     found: dict[str, ColumnDifference] = {}
     ends: list[Mapping[str, Any]] = [{}] * len(traces)

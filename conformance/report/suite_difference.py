@@ -30,18 +30,14 @@ _NAMED: Final = 3  # contracts in one sentence
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A suite at one moment, under the name that the user gave it.
-
-    A release that is known from the lock alone has no cases and no requirements' sentences. `remark` is a
-    note for the reader.
-    """
+    """A suite at one moment, under the name that the user gave it."""
 
     name: str
     release: Release
-    corpus: Corpus | None = None
-    sentences: Mapping[str, str] = field(default_factory=dict)
+    corpus: Corpus | None = None  # a release that is known from the lock alone has none, and no sentences
+    sentences: Mapping[str, str] = field(default_factory=dict)  # of the requirements
     wholes: Mapping[str, str] = field(default_factory=dict)  # digests of the contracts, prose included
-    remark: str = ""
+    remark: str = ""  # for the reader
 
     @property
     def contracts(self) -> dict[str, str]:
@@ -202,7 +198,6 @@ def _kind(old: Case | None, new: Case | None) -> str:
 
 
 def _halves(case: Case) -> tuple[object, object]:
-    """The question of a case, and its expectation."""
     if case.accumulation is not None:
         return replace(case.accumulation, checkpoints=()), case.accumulation.checkpoints
     expected = [step.expected for step in case.steps if isinstance(step, CallStep | TreeStep)]
@@ -253,7 +248,6 @@ def as_text(difference: SuiteDifference, every: bool = False) -> str:
 
 
 def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
-    """A text in lines that fit the width of the terminal."""
     first, behind = " " * indent, " " * (indent + 4 if further is None else further)
     return wrap(one_line(text), _WIDTH, initial_indent=first, subsequent_indent=behind, **_WHOLE_WORDS)
 

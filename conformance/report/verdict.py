@@ -155,7 +155,6 @@ def run_problems(members: Mapping[str, Any]) -> Iterator[RunProblem]:
 
 
 def _short(text: str) -> str:
-    """A text on one line, cut if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 

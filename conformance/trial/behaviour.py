@@ -77,10 +77,7 @@ class BehaviourRules:
             yield (behaviour_check(contract, "bystanders"),), crowded
 
     def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
-        """The conversation that checks one operator.
-
-        It needs explicit cases of a pure operator, or traces of a machine or of files; None if there are none.
-        """
+        """The conversation that checks one operator; None without explicit cases or, if it is not pure, traces."""
         key = f"{contract.operator}!{rule_of(contract)}"
         if contract.machine is not None or contract.purity == "io":
             traces = sample_traces(contract, cases)

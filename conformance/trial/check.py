@@ -1,7 +1,4 @@
-"""A check and the verdict on it, the words for what a backend did, and the result of a whole run.
-
-The record is written from the result of a run alone.
-"""
+"""A check and its verdict, the words for what a backend did, and the result of a run, which alone makes the record."""
 
 from __future__ import annotations
 
@@ -199,15 +196,12 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why checks fail: the mutant that explains every failure, the one that answers a single case alike, or none.
-
-    The sentence is the mutant's; without a mutant, it says why none was looked for, or is empty if none fits.
-    """
+    """Why checks fail: the mutant that explains every failure, the one that answers a single case alike, or none."""
 
     explained: bool
     single: bool = False  # the mutants answer the one failing case as the backend does: too little to explain it
     mutants: tuple[str, ...] = ()  # one behaviour class
-    sentence: str = ""
+    sentence: str = ""  # of the mutant; without one, why none was looked for, or empty if none fits
     requirements: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from types import TracebackType
 from typing import Any, Final
 
 from conformance.backend.carrier import stand_in_for
@@ -60,9 +59,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._driver.disconnect(settle=kind is None)
 
     @contextmanager
@@ -113,10 +110,6 @@ class Client:
 
     def _walking(self, steps: Sequence[AnyStep], watch: CallObserver | None = None) -> Talk[Transcript]:
         return exchanges(steps, self._driver.codebook, self._driver.dialect, passing=True, watch=watch)
-
-    def request(self, method: str, params: Any) -> Outcome:
-        """What the backend itself says to a request that is no call; raises LostBackend."""
-        return self._driver.request(method, params)
 
     def run(self, start: Callable[[], Talk[T]], alone: bool = False) -> T | Lost:
         """Run one conversation; `alone` if it has its processes to itself."""

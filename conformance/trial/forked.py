@@ -207,7 +207,6 @@ class _Relayed:
         self.flush()
 
     def flush(self) -> None:
-        """Send the progress that is not sent yet."""
         self._tell(_Events(self._events))
         self._events, self._told = [], time.monotonic()
 

@@ -1,7 +1,4 @@
-"""What the Python modules of a suite offer: its laws, and generators of whole inputs by name.
-
-Only the process that runs the checks imports them.
-"""
+"""What the Python modules of a suite offer, laws and generators by name; only the process of checks imports them."""
 
 from __future__ import annotations
 
@@ -86,16 +83,13 @@ Native = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A named maker of complete native inputs; the same state of `Random` makes the same inputs.
-
-    `grown` makes inputs that are large in one way each: as many tables, columns or keys as a byte cannot count;
-    `listed` those of rare values and names, asked before any is drawn.
-    """
+    """A named maker of complete native inputs; the same state of `Random` makes the same inputs."""
 
     name: str
     make: Callable[[Random], Native]
+    # Inputs that are large in one way each: as many tables, columns or keys as a byte cannot count.
     grown: Callable[[Random], Iterator[Native]] | None = None
-    listed: Callable[[], Iterator[Native]] | None = None
+    listed: Callable[[], Iterator[Native]] | None = None  # of rare values and names, asked before any is drawn
 
     def made(self, suite: Suite, random: Random, *keys: str) -> Native:
         """What it makes; raises MalformedContract if that fails, or is no dict with these keys."""

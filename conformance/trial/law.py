@@ -29,10 +29,7 @@ _KINDS = {int: "a whole number from 0 on", str: "a text", bool: "true or false"}
 
 
 def axes(use: LawUse, defaults: Mapping[str, Any]) -> Axes:
-    """The values of each parameter, from `use.over` or else the defaults; a single value counts as a list of one.
-
-    Raises MalformedContract for an unknown parameter, and for a value of another type than the defaults.
-    """
+    """The values of each parameter, from `use.over` or else the defaults, as lists; raises MalformedContract."""
     for name in use.over:
         if name not in defaults:
             known = ", ".join(defaults)
@@ -180,18 +177,13 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How the values of the parameters become instances: one for every point of the grid, with these exceptions.
+    """How the values of the parameters become instances: one for every point of the grid, with these exceptions."""
 
-    One instance takes all values of a parameter in `whole`, which therefore does not name it. A parameter in `counts`
-    is a number of things; it becomes an axis 0, 1, 2, ... of the name given there. `fits` leaves instances out.
-    """
-
-    whole: tuple[str, ...] = ()
-    counts: Mapping[str, str] = field(default_factory=dict)
-    fits: Callable[[Point], bool] = lambda arguments: True
+    whole: tuple[str, ...] = ()  # parameters of which one instance takes all values; its slug does not name them
+    counts: Mapping[str, str] = field(default_factory=dict)  # numbers of things: axes 0, 1, 2, ... of the names here
+    fits: Callable[[Point], bool] = lambda arguments: True  # leaves instances out
 
     def __call__(self, chosen: Axes) -> Iterator[tuple[str, Point]]:
-        """The slug and the arguments of every instance."""
         shared = {name: chosen[name] for name in self.whole}
         axes: Axes = {}
         for name, values in chosen.items():

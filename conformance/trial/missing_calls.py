@@ -20,17 +20,14 @@ Meets = Callable[[Evaluator, FrozenCall], bool]
 
 @dataclass(frozen=True, slots=True)
 class MissingCall:
-    """A kind of call that is missing: of which part of the contract, in words, and how to tell such a call.
-
-    `name` is short and safe in an id. `aims` are comparisons that such calls lie beside.
-    """
+    """A kind of call that is missing: of which part of the contract, in words, and how to tell such a call."""
 
     part: str
-    name: str
+    name: str  # short, and safe in an id
     what: str
     requirements: tuple[str, ...]
     meets: Meets = field(repr=False, compare=False)
-    aims: tuple[Relation, ...] = field(default=(), repr=False)
+    aims: tuple[Relation, ...] = field(default=(), repr=False)  # comparisons that such calls lie beside
 
 
 def missing_calls(contract: Contract, evaluator: Evaluator, calls: Sequence[FrozenCall]) -> tuple[MissingCall, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from conformance.contract.model import Contract, LawUse
 from conformance.contract.yaml.source import MalformedContract, Position, Problem
 from conformance.trial.cases import CaseRunner, check_of
 from conformance.trial.check import Check, Kind, Result
-from conformance.trial.options import PROFILES, RunOptions
+from conformance.trial.options import RunOptions
 from conformance.vectors.case import CallStep, Case
 from conformance.vectors.frozen.corpus import Corpus, outline_of
 
@@ -39,10 +39,7 @@ class CheckIds:
 
 
 def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, challenge: bool) -> Mapping[str, CheckIds]:
-    """The check ids of every contract by operator, from the cache where the files have not changed.
-
-    `challenge` adds the challenges of a certification.
-    """
+    """Every contract's check ids by operator, from the cache if no file changed; `challenge` adds a certification's."""
     digests = (files_digest(library.contracts), files_digest(corpus.cases))
     key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
 
@@ -179,10 +176,6 @@ class Plan:
         found += (id_ for one in self._beside_cases.values() for id_ in (*one.behaviour, *one.fuzzed))
         found += (check.id for check, _, _ in self._laws())
         return frozenset((*found, *(workload.id for workload in self.workloads)))
-
-    def of_largest_profile(self) -> Plan:
-        """The plan of the largest profile."""
-        return replace(self, options=replace(self.options, profile=PROFILES[-1]))
 
     def _pure(self, operators: Iterable[str]) -> bool:
         """Whether a conversation keeps no state, so that it may restart its processes together with others."""

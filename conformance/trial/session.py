@@ -45,12 +45,9 @@ def run_trial(
     >>> result.conformant, result.counts.run > 0
     (True, True)
     """
-    for name, text, allowed in (
-        ("profile", profile, PROFILES),
-        ("wire", wire, tuple(DIALECTS)),
-        ("sandbox", sandbox, SANDBOXES),
-    ):
-        _require_choice(name, text, allowed)
+    _require_choice("profile", profile, PROFILES)
+    _require_choice("wire", wire, tuple(DIALECTS))
+    _require_choice("sandbox", sandbox, SANDBOXES)
     if not isinstance(backend, str):
         raise TypeError(f"backend must be a str: got {backend!r}; python:module:object names a Python object")
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:

@@ -82,7 +82,6 @@ class _Search:
         self._judged = 0
 
     def take(self, natives: Iterable[Native]) -> None:
-        """Judge candidates until nothing is missing."""
         for native in natives:
             if not self.missing and (not self.contract.refuses or len(self.accepted) == _ACCEPTED):
                 return

@@ -138,7 +138,6 @@ class _Named:
 
     @property
     def said(self) -> dict[str, Any]:
-        """All of that by the names of the fields."""
         return {one.name: getattr(self, one.name) for one in fields(_Named)}
 
 

@@ -36,13 +36,10 @@ _ENDS: Final = 8  # at each end of a list, so many elements are places
 
 
 class Place(NamedTuple):  # not a dataclass, which takes twice the time to make: a run makes half a million
-    """One place: its path, the leaf of the type that it belongs to, and its value.
+    """One place: its path, the leaf of the type that it belongs to, and its value."""
 
-    A number in a path is an index in a list or in a map of pairs. `key` is the path of the type, in which all
-    elements of a list and all keys of a map are one; the names inside a self-describing value stay apart.
-    """
-
-    path: ValuePath
+    path: ValuePath  # a number in it is an index in a list or in a map of pairs
+    # The path of the type, in which all elements of a list or keys of a map are one, but not those of a `value`.
     key: str
     type: Type
     value: Any
@@ -76,10 +73,7 @@ def first_of_each(some: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def put(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """A copy of a native value with another value at a path, or with none if `new` is ABSENT; other parts are shared.
-
-    Raises KeyError or IndexError where the path leads nowhere.
-    """
+    """A copy of a native value with another value, or none if ABSENT, at a path; raises KeyError or IndexError."""
     if not path:
         return new
     step, rest = path[0], path[1:]

@@ -134,16 +134,13 @@ _ROWS = _T.List(_T.Map(_T.STRING, _T.UINT))
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A named function: its overloads by parameter types, one result type, and a pure Python body.
-
-    `over` is the digest of the data that it reads besides its arguments; empty if there is none.
-    """
+    """A named function: its overloads by parameter types, one result type, and a pure Python body."""
 
     name: str
     parameters: Sequence[Sequence[Any]]
     returns: Any
     call: Callable[..., Any]
-    over: str = ""
+    over: str = ""  # the digest of the data that it reads besides its arguments
 
 
 def _is_permutation(items: Sequence[int]) -> bool:

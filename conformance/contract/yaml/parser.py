@@ -95,7 +95,6 @@ def _no_value(key: str) -> tuple[str, str]:
 
 
 def _end_of(text: str, name: str) -> Position:
-    """The position after a text that starts a file."""
     return Position(name, text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 

@@ -1,7 +1,4 @@
-"""JSON Schema violations of a parsed YAML file: each at its position, as a sentence with the fix to type.
-
-No regular expression is shown.
-"""
+"""JSON Schema violations of a parsed YAML file, each at its position: a sentence with the fix, no pattern shown."""
 
 from __future__ import annotations
 

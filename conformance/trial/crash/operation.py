@@ -70,15 +70,12 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class SyncFile:
-    """The content of a file made durable, or one write of it: the bytes from `start` to `end`.
-
-    `before` is how many operations had ended when a sync began, if others ended during it.
-    """
+    """The content of a file made durable, or one write of it: the bytes from `start` to `end`."""
 
     inode: int
     start: int = 0
     end: int | None = None
-    before: int | None = None
+    before: int | None = None  # how many operations had ended when a sync began, if others ended during it
 
 
 @dataclass(frozen=True, slots=True)

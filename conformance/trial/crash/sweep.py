@@ -98,7 +98,6 @@ def _failures(traced: Sequence[TracedOperation], effect: str | None) -> Iterator
 
 
 def _runs(setup: RecordingSetup, recording: Recording, name: str, failures: Sequence[_Failure]) -> list[_Run]:
-    """One run for each failure."""
     setup.progress.stage(f"{name} sweep", len(failures))
     runs = []
     for failure in failures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -70,11 +70,7 @@ class CrashOptions:
 def try_workload(
     workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress = NO_PROGRESS
 ) -> CrashReport:
-    """Test one backend with one workload.
-
-    Raises BackendNotFound, NotRun if nothing can be traced, Untraceable if the run cannot be modelled, and
-    BrokenWorkload if the workload fails without any crash.
-    """
+    """Test one backend; raises BackendNotFound, NotRun, Untraceable, and BrokenWorkload if it fails uninterrupted."""
     strace = require_tracing()
     command = resolve(options.backend, codebook.suite, options.wire, bytecode=options.bytecode)
     with scratch() as folder:
@@ -89,11 +85,7 @@ def try_workload(
 
 
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
-    """The operators that a backend declares.
-
-    Raises BackendNotFound, NotRun if its command ends before it reads anything, and BrokenWorkload if it says no
-    valid hello.
-    """
+    """The operators that a backend declares; raises BackendNotFound, NotRun if it reads nothing, BrokenWorkload."""
     command = resolve(options.backend, codebook.suite, options.wire)
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
     try:
@@ -156,12 +148,8 @@ class _Test:
         for root in self.setup.workload.roots:
             (folder / root).mkdir(parents=True)
         talk = partial(self.setup.questioner.ask, self.setup.workload.before, folder)
-        (finished,) = self.setup.driver().run([Conversation("before", talk, alone=True)])
-        if finished.side is not Side.BACKEND:
-            raise NotRun(f"{finished.side.value} was lost before the recording")
-        if finished.lost is not None:
-            raise BrokenWorkload(f"the backend was lost before the recording: {describe(finished.lost)}")
-        for step, answer in zip(self.setup.workload.before, finished.finding or (), strict=True):
+        found = self.answers_alone(talk, "before the recording", "before the recording")
+        for step, answer in zip(self.setup.workload.before, found, strict=True):
             if isinstance(step, WorkloadStep) and not answer.usable:
                 said = f"the step {step.name} is answered by {answer} though nothing interrupts it"
                 if self.options.declared is not None and step.operator not in self.options.declared:
@@ -199,15 +187,20 @@ class _Test:
                 yield from ask(workload.recover, folder)
             return (yield from ask(workload.verify, folder))
 
-        (finished,) = self.setup.driver().run([Conversation("live", talk, alone=True)])
-        if finished.side is not Side.BACKEND:
-            raise NotRun(f"{finished.side.value} was lost after the recording")
-        if finished.lost is not None:
-            raise BrokenWorkload(f"the backend was lost when it read what it had written: {describe(finished.lost)}")
-        for name, answer, other in zip(workload.reads, finished.finding or (), copied, strict=True):
+        found = self.answers_alone(talk, "after the recording", "when it read what it had written")
+        for name, answer, other in zip(workload.reads, found, copied, strict=True):
             if answer != other:
                 said = f"{name} is answered otherwise from a copy of the files than from the files themselves"
                 raise BrokenWorkload(f"{said}; it may go by their times, inode numbers, places or order of listing")
+
+    def answers_alone(self, talk: Callable[[], Talk[Answers]], when: str, doing: str) -> Answers:
+        """The answers of a process of its own; raises NotRun, and BrokenWorkload if the backend is lost."""
+        (finished,) = self.setup.driver().run([Conversation("alone", talk, alone=True)])
+        if finished.side is not Side.BACKEND:
+            raise NotRun(f"{finished.side.value} was lost {when}")
+        if finished.lost is not None:
+            raise BrokenWorkload(f"the backend was lost {doing}: {describe(finished.lost)}")
+        return finished.finding or ()
 
     def damage_in(self, versions: Sequence[Answers], reading: TreeAnswers, answers: int) -> ExplainedDamage:
         ceiling = min(answers + 1, len(versions) - 1)
@@ -250,15 +243,12 @@ def tallies(
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """The verdict on one workload, its levels for the record, and why it could not be tried if it could not.
-
-    `states` counts, for each model, all crash states, those tried and the bad ones: an observation.
-    """
+    """The verdict on one workload, its levels for the record, and why it could not be tried if it could not."""
 
     result: Result
     levels: Mapping[str, Any]
     obstacle: str = ""
-    states: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    states: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # counts for each model: an observation
 
 
 def workloads(library: Library, codebook: Codebook) -> tuple[CrashWorkload, ...]:

@@ -28,16 +28,14 @@ from conformance.vectors.leaf import UnknownPath, type_at, value_at
 
 @dataclass(frozen=True, slots=True)
 class WorkloadStep:
-    """One call; `absent` lists the answers that mean that the data does not exist.
-
-    A text is a failure code; a map gives fields of a result or of a failure record by path.
-    """
+    """One call."""
 
     name: str
     operator: str
     inputs: Mapping[str, Any]  # JSON wire form; {"from": "step.path"} for what an earlier step answered
     roots: Mapping[str, str]  # which inputs are roots, and which
     acknowledged: bool = True
+    # The answers that mean that the data does not exist: a failure code, or fields of a result or record by path.
     absent: tuple[str | Mapping[str, Any], ...] = ()
 
 
@@ -156,7 +154,6 @@ class _Builder:
                 yield step
 
     def calls(self, key: str) -> tuple[WorkloadStep, ...]:
-        """The calls under a key."""
         return tuple(step for step in self.steps(key) if isinstance(step, WorkloadStep))
 
     def step(self, body: Mapping[str, Any], place: YamlPlace, earlier: Mapping[str, str]) -> WorkloadStep:

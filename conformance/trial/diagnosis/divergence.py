@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
@@ -17,15 +17,11 @@ from conformance.vectors.leaf import type_at, value_at
 
 @dataclass(frozen=True, slots=True)
 class BisectionResult:
-    """What a search over the calls 0 .. count-1 found.
-
-    `differs` is a call that differs and is the first of all or follows one that agrees; None if no asked call
-    differs. `asked` are the calls in the order in which they were asked.
-    """
+    """What a search over the calls 0 .. count-1 found."""
 
     count: int
-    differs: int | None
-    asked: tuple[int, ...]
+    differs: int | None  # a call that differs and is the first of all or follows one that agrees
+    asked: tuple[int, ...]  # in their order
 
     @property
     def unasked(self) -> int:
@@ -129,97 +125,83 @@ class Participant:
 NOTHING: Final = "nothing"
 
 
-def derive(
-    sequence: CallSequence,
-    native: Inputs,
-    inputs: Inputs,
-    place: tuple[int, int],
-    mine: Participant,
-    theirs: Participant | None,
-) -> list[Derived]:
-    """The steps of the value at a place: its position in the sequence and its index in the answer.
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Derives one value of a call, whose wire inputs are `inputs`, on both sides."""
 
-    `native` and `inputs` are those of the call in both forms. A step whose `when` is not true is not taken; its
-    `otherwise` is the value that later expressions see.
-    """
-    values: dict[str, Any] = {**native, "position": place[0], "index": place[1]}
-    answers: dict[str, Observed] = {}
-    found: list[Derived] = []
-    for step in sequence.declaration.steps:
-        path = step.path_in_file
-        if step.when and sequence.value(path, "when", values) is not True:
-            if step.otherwise:
-                values[step.name] = sequence.value(path, "otherwise", values)
-            continue
-        if step.value:
-            shown = _plain(sequence.value(path, "value", values))
-            found.append(Derived(step.name, "", shown, None, StepComparison.GIVEN))
-            continue
-        found.append(_derive(sequence, step, values, inputs, answers, mine, theirs))
-    return found
+    sequence: CallSequence
+    inputs: Inputs
+    mine: Participant
+    theirs: Participant | None
+    values: dict[str, Any]  # what expressions see: native inputs, `position`, `index`, and the steps so far
+    answers: dict[str, Observed] = field(default_factory=dict)  # of the reference, by step
 
+    def steps(self) -> list[Derived]:
+        """The steps; one whose `when` is not true is not taken, and its `otherwise` is what later expressions see."""
+        found: list[Derived] = []
+        for step in self.sequence.declaration.steps:
+            if step.when and self._value(step, "when") is not True:
+                if step.otherwise:
+                    self.values[step.name] = self._value(step, "otherwise")
+            elif step.value:
+                shown = _plain(self._value(step, "value"))
+                found.append(Derived(step.name, "", shown, None, StepComparison.GIVEN))
+            else:
+                found.append(self._derived(step))
+        return found
 
-def _derive(
-    sequence: CallSequence,
-    step: DerivationStep,
-    values: dict[str, Any],
-    inputs: Inputs,
-    answers: dict[str, Observed],
-    mine: Participant,
-    theirs: Participant | None,
-) -> Derived:
-    place = sequence.value(step.path_in_file, "element", values) if step.element else None
-    if step.call:
-        given = _arguments(sequence, step, values, inputs, answers)
-        if given is None:
-            return Derived(step.name, step.call, NOTHING, None, StepComparison.UNASKED)
-        answers[step.name] = mine.ask(step.call, given)
-        reference, backend = answers[step.name], None
-        if theirs is not None and (theirs.declared is None or step.call in theirs.declared):
-            backend = theirs.ask(step.call, given)
-    else:
-        reference, backend = mine.answer, theirs.answer if theirs is not None else None
-    dotted = step.told or step.path
-    told = _part(reference, dotted, place)
-    _bind(sequence, step, values, told)
-    source = f"{step.call or step.told}[{place}]" if place is not None else step.call or step.told
-    if backend is None:
-        agreement = StepComparison.UNASKED if theirs is None else StepComparison.UNDECLARED
-        return Derived(step.name, source, told, None, agreement)
-    other = _part(backend, dotted, place)
-    if not step.call and isinstance(reference, ObservedResult) and not isinstance(backend, ObservedResult):
-        return Derived(step.name, source, told, other, StepComparison.NO_VALUE)
-    return Derived(step.name, source, told, other, StepComparison.SAME if told == other else StepComparison.DIFFERS)
+    def _value(self, step: DerivationStep, key: str) -> Any:
+        return self.sequence.value(step.path_in_file, key, self.values)
 
-
-def _arguments(
-    sequence: CallSequence, step: DerivationStep, values: Inputs, inputs: Inputs, answers: Mapping[str, Observed]
-) -> Inputs | None:
-    """The inputs of a helper call; None if one of them has no value."""
-    given: dict[str, Any] = {}
-    for name in step.inputs:
-        given[name] = sequence.argument(step, name, values)
-        if given[name] is None:
-            return None
-    for name, place in step.uses.items():
-        head, _, rest = place.partition(".")
-        if head in answers and rest:
-            answer = answers[head]
-            if not isinstance(answer, ObservedResult):
-                return None
-            given[name] = value_at(answer.fields, rest)
+    def _derived(self, step: DerivationStep) -> Derived:
+        place, theirs = self._value(step, "element") if step.element else None, self.theirs
+        if step.call:
+            given = self._arguments(step)
+            if given is None:
+                return Derived(step.name, step.call, NOTHING, None, StepComparison.UNASKED)
+            self.answers[step.name] = self.mine.ask(step.call, given)
+            reference, backend = self.answers[step.name], None
+            if theirs is not None and (theirs.declared is None or step.call in theirs.declared):
+                backend = theirs.ask(step.call, given)
         else:
-            given[name] = value_at(inputs, place)
-    return given
+            reference, backend = self.mine.answer, theirs.answer if theirs is not None else None
+        dotted = step.told or step.path
+        told = _part(reference, dotted, place)
+        self._bind(step, told)
+        source = f"{step.call or step.told}[{place}]" if place is not None else step.call or step.told
+        if backend is None:
+            agreement = StepComparison.UNASKED if theirs is None else StepComparison.UNDECLARED
+            return Derived(step.name, source, told, None, agreement)
+        other = _part(backend, dotted, place)
+        if not step.call and isinstance(reference, ObservedResult) and not isinstance(backend, ObservedResult):
+            return Derived(step.name, source, told, other, StepComparison.NO_VALUE)
+        return Derived(step.name, source, told, other, StepComparison.SAME if told == other else StepComparison.DIFFERS)
 
+    def _arguments(self, step: DerivationStep) -> Inputs | None:
+        """The inputs of a helper call; None if one of them has no value."""
+        given: dict[str, Any] = {}
+        for name in step.inputs:
+            given[name] = self.sequence.argument(step, name, self.values)
+            if given[name] is None:
+                return None
+        for name, place in step.uses.items():
+            head, _, rest = place.partition(".")
+            if head in self.answers and rest:
+                answer = self.answers[head]
+                if not isinstance(answer, ObservedResult):
+                    return None
+                given[name] = value_at(answer.fields, rest)
+            else:
+                given[name] = value_at(self.inputs, place)
+        return given
 
-def _bind(sequence: CallSequence, step: DerivationStep, values: dict[str, Any], told: Any) -> None:
-    """Make the reference's value known to later expressions, where its type has a place in them."""
-    contract = sequence.helpers[step.name] if step.call else sequence.contract
-    type_ = type_at(contract.outputs, step.told or step.path)
-    type_ = type_.item if step.element and isinstance(type_, ListOf) else type_
-    if step.name in sequence.bound and not isinstance(told, NoValue):
-        values[step.name] = form_of(type_).to_native(told)
+    def _bind(self, step: DerivationStep, told: Any) -> None:
+        """Make the reference's value known to later expressions, where its type has a place in them."""
+        contract = self.sequence.helpers[step.name] if step.call else self.sequence.contract
+        type_ = type_at(contract.outputs, step.told or step.path)
+        type_ = type_.item if step.element and isinstance(type_, ListOf) else type_
+        if step.name in self.sequence.bound and not isinstance(told, NoValue):
+            self.values[step.name] = form_of(type_).to_native(told)
 
 
 class NoValue(str):

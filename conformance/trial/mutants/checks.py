@@ -80,10 +80,7 @@ class MutantChecks:
         return frozenset(found)
 
     def crash(self, mutant: Mutant) -> frozenset[str] | None:
-        """The workloads, as `workload:OPERATOR#name`, that find a bad state; None if the mutant names none.
-
-        Raises NotRun if nothing can be traced here, Untraceable if the mutant cannot be.
-        """
+        """The workloads, `workload:OPERATOR#name`, that find a bad state, None if it names none; raises NotRun."""
         wanted = {text for text in self._named(mutant) if check_of(text).kind == "workload"}
         if not wanted:
             return None
@@ -295,5 +292,4 @@ def _clause_texts(contract: Contract) -> Iterator[tuple[str, ...]]:
 
 
 def _refused(case: Case) -> list[CallStep]:
-    """The calls of a case that must fail."""
     return [step for step in case.steps if isinstance(step, CallStep) and isinstance(step.expected, ExpectedFailure)]

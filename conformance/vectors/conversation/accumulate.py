@@ -221,7 +221,6 @@ class _Reader:
         return encode_canonical(self.lasting.to_native(wire)), 1
 
     def next_inputs(self, inputs: Mapping[str, Any], outcome: Outcome) -> Mapping[str, Any]:
-        """The inputs of the call after this answer."""
         assert isinstance(outcome, RawResult)
         following: Any = inputs
         for path, output in self.feed.items():

@@ -27,16 +27,12 @@ from conformance.vectors.leaf import contains_value
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where an observed value differs from the expected one; both in JSON wire form.
+    """The first place where an observed value differs from the expected one; both in JSON wire form."""
 
-    For a list known by its digest only, `path` ends at the list and `note` says between which indices the first
-    differing element lies.
-    """
-
-    path: str
+    path: str  # ends at a list that is known by its digest only
     expected: Any
     actual: Any
-    note: str = ""
+    note: str = ""  # of such a list: between which indices the first differing element lies
 
 
 class _Missing(str):
@@ -54,10 +50,7 @@ MISSING: Final = _Missing("nothing")
 def difference(
     expected: Expected, given: Observed | Expected, outputs: Struct, failure: Struct
 ) -> Difference | None:
-    """The first place where a framed answer is not the expected one; None where it is right.
-
-    Fields are compared in the contract's order, so that the first difference is the same for every backend.
-    """
+    """The first place where an answer is wrong, in the contract's order, so the same for every backend; or None."""
     match expected, given:
         case _, BadAnswer(error):
             return Difference(show_path(error.path), error.expected, shorten(error.found), "ill-typed")
@@ -77,10 +70,7 @@ def _kind(answer: Observed | Expected) -> str:
 
 
 def first_difference(expected: Any, observed: Any, type_: Type, path: ValuePath = ()) -> Difference | None:
-    """The first difference of `observed` from `expected`, both in wire form, markers allowed; None if they are equal.
-
-    Struct fields are visited in declared order, map keys in sorted order, list elements by index.
-    """
+    """The first difference of wire values, by declared fields, sorted keys and indices; None if they are equal."""
     if expected == observed:
         return None
     match type_:
@@ -233,7 +223,6 @@ def _innermost_difference(
 
 
 def _entries(top: Path, decode: Mapping[str, str], roots: Roots) -> Iterator[tuple[str, Any]]:
-    """Every entry at and below `top`, sorted by path."""
     whole = str(top)
     found = [(".", _entry(whole, ".", decode, roots))]
     if found[0][1] == _DIR:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Protocol
 
 from conformance.backend.driver import RESTART, Call, Talk
@@ -55,10 +54,10 @@ class ConversationContext:
     def __enter__(self) -> ConversationContext:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(StepRefused):
             self.settle()
-        self.roots.__exit__(kind, error, _)
+        self.roots.__exit__()
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -132,7 +131,6 @@ class ConversationContext:
         return ANSWERED.sub(answer, path)
 
     def _masked(self, observed: Observed) -> Observed:
-        """An observed outcome where the paths of roots are replaced."""
         if not self.roots:
             return observed
         match observed:

@@ -23,10 +23,7 @@ _TENSOR: Final = form_of(Tensor())
 
 
 def zipped(members: Iterable[tuple[str, bytes]], mode: int = 0o600) -> bytes:
-    """The bytes of a zip file of stored members, the same on every platform and at any time.
-
-    Nothing is compressed, because compressed bytes depend on the version of zlib.
-    """
+    """A zip file of stored members, the same everywhere and always: compressed bytes depend on the version of zlib."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from conformance.backend.guardian import guardian
@@ -35,10 +34,7 @@ def fault_of(path: str) -> str:
 
 
 def place(root: Path, path: str) -> Path:
-    """The file at a path below a root; its last part may be missing or a link, but its folders may not lead out.
-
-    Raises StepRefused.
-    """
+    """The file at a path below a root; it may be a link or missing, but no folder may lead out. Raises StepRefused."""
     if fault := fault_of(path):
         raise StepRefused(f"{path!r}: {fault}")
     found = root / path
@@ -107,14 +103,13 @@ class Roots:
     def __enter__(self) -> Roots:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         for path in self._around.values():
             _remove(path)
         self._paths.clear()
         self._around.clear()
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
         return bool(self._paths)
 
     @property

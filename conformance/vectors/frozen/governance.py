@@ -47,19 +47,16 @@ class VersionReason:
 
 @dataclass(frozen=True, slots=True)
 class ContractChange:
-    """What changed in one contract; `then` is empty where it is new, `now` where it is gone.
-
-    The cases are ids. For a new contract, `predecessor` is the contract of the same name with the next lower number.
-    """
+    """What changed in one contract; `then` is empty where it is new, `now` where it is gone."""
 
     operator: str
     then: str
     now: str
     reasons: tuple[VersionReason, ...] = ()
-    added: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()  # ids of cases
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    predecessor: str = ""
+    predecessor: str = ""  # of a new contract: that of the same name with the next lower number
 
     @property
     def asked_level(self) -> Level:

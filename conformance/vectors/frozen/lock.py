@@ -108,17 +108,13 @@ class LockedContract:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A suite as a tag released it, or as it is now: all that decides whether a version must rise, by name.
-
-    `vectors` has the digest of every case, `surfaces` what a caller sees of each contract (`surface_of`), and
-    `requirements` has two digests of every row: of its text, and of its checks.
-    """
+    """A suite as a tag released it, or as it is now: all that decides whether a version must rise, by name."""
 
     tag: str
     contracts: Mapping[str, LockedContract]
-    vectors: Mapping[str, str]
-    surfaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    requirements: Mapping[str, str] = field(default_factory=dict)
+    vectors: Mapping[str, str]  # the digest of every case
+    surfaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # what a caller sees (`surface_of`)
+    requirements: Mapping[str, str] = field(default_factory=dict)  # two digests of a row: of its text, of its checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +165,6 @@ def contract_digest(contract: Contract) -> str:
 
 
 def _text_digest(contract: Contract) -> str:
-    """The digest of a contract without its version."""
     essence = _essence(contract)
     del essence["text"]["version"]
     return digest(essence)[:_DIGITS]

@@ -137,7 +137,6 @@ class _Search:
         self.explore()
 
     def explore(self) -> None:
-        """Breadth first from every opening call."""
         waiting: deque[str] = deque()
         outside = ReachedState(None)
         for operator in filter(self.model.opening, self.model.moves):
@@ -239,12 +238,10 @@ class _Search:
         return handle, state
 
     def opened(self, move: MachineCall) -> str:
-        """The name of the output that is the handle."""
         method = self.model.contracts[move.operator].method
         return method.opens if method is not None else ""
 
     def finish(self, draft: TraceDraft, handle: Any, state: State | None) -> None:
-        """Read everything that can be read, then close."""
         if handle is None or state is None:
             return
         self.read(draft, handle, state)

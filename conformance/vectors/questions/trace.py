@@ -146,7 +146,6 @@ class _Chain:
     earlier: dict[str, str] = field(default_factory=dict)
 
     def question(self) -> Question | None:
-        """The unrolled chain."""
         expansion, body = self.expansion, self.expansion.body["chain"]
         place = expansion.place / "chain"
         where = expansion.expression(body["where"], place / "where") if "where" in body else None
