@@ -134,7 +134,8 @@ class _Runner:
     def forget(self, whole: TrialResults, trials: Sequence[Trial]) -> None:
         """Judge these trials as not asked if their operator is given up, even if they were asked."""
         budget = self.timeout_budget
-        why = {trial.operator: reason for trial in trials if (reason := budget.why_given_up(trial.operator))}
+        asked = {trial.operator for trial in trials}
+        why = {operator: reason for operator in asked if (reason := budget.why_given_up(operator))}
         late = {check.id: why[trial.operator] for trial in trials if trial.operator in why for check in trial.checks}
         whole.hopeless |= why
         whole.results = [unasked(r.check, late[r.check.id]) if r.check.id in late else r for r in whole.results]
