@@ -146,7 +146,10 @@ class StandIn:
 
 
 def stand_in_for(suite: Suite, wire: str, timeout: float, reference: str = "", bytecode: bool = True) -> StandIn:
-    """The reference (the suite's unless another is named) as a stand-in that speaks `wire`; raises BackendNotFound."""
+    """The reference, of the suite unless another is named, as the stand-in of a backend that speaks `wire`.
+
+    Raises BackendNotFound.
+    """
     return StandIn(resolve(reference or suite.reference, suite, wire, bytecode=bytecode), timeout)
 
 

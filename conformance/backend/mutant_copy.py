@@ -115,7 +115,10 @@ def patched_files(library: Library) -> list[str]:
 
 
 def unusable_mutants(library: Library) -> dict[str, str]:
-    """The mutants whose patches do not apply, with the reason; the installed bundled suite has no folder to try."""
+    """The mutants whose patches do not apply to the folder of the reference, each with the reason.
+
+    The installed copy of the bundled suite has no such folder, so none is tried there.
+    """
     folder, found = library.suite.root / library.suite.mutants.folder, {}
     for id_, mutant in library.mutants.items() if library.suite.mutants.folder and folder.is_dir() else ():
         try:

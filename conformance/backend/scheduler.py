@@ -51,7 +51,10 @@ class Conversation(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ConversationResult(Generic[T]):
-    """A conversation's finding, or how the backend was lost in it; `stderr` is its end, which no record has."""
+    """A conversation's finding, or how the backend was lost in it.
+
+    `stderr` is the end of what the lost backend wrote there: for observations, never for a record.
+    """
 
     key: str
     finding: T | None

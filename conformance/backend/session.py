@@ -117,7 +117,10 @@ class MissingObject(Exception):
 
 
 def load_object(target: str) -> Any:
-    """The object that `module[:object]` names, a class called without arguments; raises MissingObject."""
+    """The object that `module[:object]` names, a class called without arguments; raises MissingObject.
+
+    An exception of the module during its import is raised unchanged.
+    """
     module_name, _, path = target.partition(":")
     try:
         found: Any = import_from(module_name, Path.cwd())

@@ -80,7 +80,10 @@ def tell(complaint: CommandError) -> None:
 
 
 class OutputDescriptor(io.FileIO):
-    """A file descriptor that drops output after an error, its `failure`; a closed pipe has read enough and is none."""
+    """A file descriptor that drops output after an error; `failure` is the error.
+
+    A closed pipe is no failure: its reader has read enough.
+    """
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "w", closefd=False)

@@ -48,7 +48,10 @@ _MARKS = "[#!?%]"  # the sign after the operator in the id of a check that is no
 
 
 def explain(target: str, options: AnswerOptions, run: bool = True) -> int:
-    """Print all facts; return 1 if a named backend differs from the reference. Without `run`, ask no backend."""
+    """Print all facts; return 1 if a named backend and the reference answer differently.
+
+    Without `run`, only the facts of the specification are printed, and no backend is started.
+    """
     library = specification()
     operator = re.split(f"::|{_MARKS}", target, maxsplit=1)[0]
     if operator == target and not is_operator(library, target) and (entry := entry_facts(target, library)):

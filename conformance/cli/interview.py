@@ -63,7 +63,10 @@ class LazyBackend:
         return CommandError(self.place, "T002", str(error), "is the command right?", status, stderr)
 
     def ask(self, operator: str, inputs: Inputs) -> Observed:
-        """The outcome of one call, which may be a loss: the next call gets a new process. Raises CommandError."""
+        """The outcome of one call; a loss is an outcome too, and the next call gets a new process.
+
+        Raises CommandError if the driver has given up.
+        """
         return next(self.ask_all(operator, [inputs]))
 
     def ask_all(self, operator: str, many: Sequence[Inputs]) -> Iterator[Observed]:

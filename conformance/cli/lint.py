@@ -112,7 +112,10 @@ def lint_result(library: Library, corpus: Corpus, with_evidence: bool) -> LintRe
 
 
 def _evidence(library: Library) -> Mapping[str, frozenset[str]] | None:
-    """The checks that notice each mutant, by the kill matrix; None if it does not tell. Raises UnreadableReport."""
+    """The checks that notice each mutant in the committed kill matrix; None if it is missing or does not name them.
+
+    Raises UnreadableReport if it is damaged.
+    """
     file = library.suite.reports / MATRIX_FILE
     return evidence_of(read_matrix(file)) if file.exists() else None
 

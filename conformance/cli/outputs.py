@@ -58,7 +58,10 @@ class Outputs:
         return any(output.path == STDOUT for output in self.files)
 
     def clear(self) -> None:
-        """Remove earlier reports, which must not pass for those of a run without judgement; raises CommandError."""
+        """Remove the reports of an earlier run, so that they are not mistaken for those of a run that judges nothing.
+
+        Raises CommandError.
+        """
         for folder in self.folders.values():
             with writing(f"--output {str(folder)!r}", _ELSEWHERE):
                 for file in (folder / name for name in FILES):

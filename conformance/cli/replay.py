@@ -119,7 +119,10 @@ def steps_of(declaration: SequenceDeclaration, case: Case) -> tuple[Sequence[Ste
 
 
 def _talk(steps: tuple[Sequence[Step], Sequence[Step]], rounds: int, pair: BackendPair, tell: Tell) -> Talk[bool]:
-    """Take the first steps, then the rounds, until `tell` stops or an answer is missing; return whether all were."""
+    """Take the first steps, then the rounds, until `tell` returns true; return whether all were taken.
+
+    A step that needs a missing answer ends it too.
+    """
     with ConversationContext(pair.codebook, pair.reference.client.dialect) as stage:
         for number in range(BEFORE, rounds):
             for place, step in enumerate(steps[0] if number == BEFORE else steps[1], start=1):

@@ -48,7 +48,10 @@ class Page:
 
 
 def page_of(contract: Contract, library: Library, codebook: Codebook, frozen: Sequence[FrozenCall]) -> Page:
-    """The cases that an operator lacks; `frozen` are its calls in all vectors. Raises what a build raises."""
+    """The cases that an operator lacks; `frozen` are its calls in the vectors of all operators.
+
+    Raises MalformedContract, BackendNotFound or BadHello.
+    """
     if contract.machine is not None:
         return _machine_page(contract, library, codebook, frozen)
     forms = codebook[contract.operator]

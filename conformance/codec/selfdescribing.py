@@ -21,7 +21,10 @@ def check(wire: Any) -> Any:
 
 
 def to_native(wire: Any, depth: int = 0) -> Any:
-    """The native value of a wire form: a map is a dict if its keys are distinct texts, else pairs. Raises IllTyped."""
+    """The native value of a wire form: a map is a dict if its keys are distinct texts, else a tuple of pairs.
+
+    Raises IllTyped.
+    """
     if wire is None or type(wire) is bool:
         return wire
     if type(wire) is not dict or len(wire) != 1:

@@ -1,4 +1,7 @@
-"""Every rule in the order of the codes, run over one subject, one finding for each cause; it imports all rules."""
+"""Every rule in the order of the codes, run over one subject, and one finding for each cause.
+
+It is separate from the rules because it imports them all.
+"""
 
 from __future__ import annotations
 

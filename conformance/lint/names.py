@@ -178,7 +178,10 @@ _ADD_ROW: Final = "add its row to requirements.yaml, or correct the id"
 
 
 def _elsewhere(library: Library, key: str) -> Iterator[tuple[Position, str, str, str, str]]:
-    """The requirements or rulings that passages, rulings and mutants name: place, who, id, subject, family."""
+    """The requirements or rulings that passages, rulings and mutants name: the place, who, the id, what it is about.
+
+    For a passage also the family.
+    """
     for coverage in library.coverage.values():
         for passage in coverage.passages:
             yield from ((passage.position, str(passage), id_, id_, coverage.family) for id_ in getattr(passage, key))

@@ -113,7 +113,10 @@ _EMPTY: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX|lorem)\b", re.IGNORECASE)
 
 
 def read_documents(library: Library) -> Mapping[str, str] | None:
-    """The text of every test and benchmark file that a requirement names; None for the installed suite: it has none."""
+    """The text of every test and benchmark file that a requirement names.
+
+    None for the installed copy of the bundled suite, which comes without its tests.
+    """
     root = library.suite.root
     if root == bundled_suite().root and not (root / "conformance" / "tests").is_dir():
         return None

@@ -20,7 +20,10 @@ _UNBOUND: Final = re.compile(r'No value with name "([^"]*)"')  # a let without a
 def valueless(
     evaluator: Evaluator, contract: Contract, what: str, text: str, place: Position, calls: Sequence[FrozenCall]
 ) -> FoundIn | None:
-    """The finding that a condition, `what`, or a let in it has no value; None if it is ever true, or always false."""
+    """The finding that a condition, `what` at this place, or a let that it uses cannot be evaluated.
+
+    None if the condition is true in one of the calls, or false in all of them.
+    """
     values = [evaluator.value(text, call) for call in calls]
     if True in values or None not in values or not evaluator.compiles(text):
         return None

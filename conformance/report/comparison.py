@@ -80,7 +80,10 @@ def _part(record: Record) -> str:
 
 
 def compare_manifests(manifests: Sequence[Manifest]) -> Comparison:
-    """Compare run manifests and rows of traces: the members that a requirement names decide. Raises BrokenRecord."""
+    """Compare run manifests: the members that a requirement names decide. The rows of run traces are compared too.
+
+    Raises BrokenRecord for a row that cannot be read.
+    """
     members = [manifest.members for manifest in manifests]
     found = []
     for name in sorted({name for one in members for name in one}):

@@ -31,7 +31,10 @@ Test = dict[str, Any]
 
 
 def ctrf(records: Sequence[Record], observed: Sequence[Observations]) -> str:
-    """The report of one record; all times and durations come from the observations, and are 0 without them."""
+    """The report of one record.
+
+    All times and durations come from the observations; they are 0 without observations.
+    """
     (record,), (observations,) = records, observed
     tests = [*_tests(record, observations), *_troubles(record)]
     counts = Counter(test["status"] for test in tests)

@@ -204,7 +204,10 @@ def excuse_of(record: Record, entry: Entry) -> str:
 
 
 def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") -> Iterator[Fact]:
-    """All that is known about a failure, in the order of a reader's questions; `stderr` is this run's, in no record."""
+    """Everything that is known about one failure, in the order of a reader's questions.
+
+    `stderr` is an observation of this run, never part of a record.
+    """
     if entry["why"]:
         yield Fact("why", entry["why"])
     if message := entry.get("message", ""):

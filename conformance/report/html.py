@@ -51,7 +51,10 @@ def verdict_sentence(record: Record) -> str:
 def html_page(
     records: Sequence[Record], observations: Sequence[Observations | None], proof: SuiteStrength | None
 ) -> str:
-    """The page of one run or several side by side; equal records, observations and proof give equal bytes."""
+    """The page of one run or of several side by side, with one member of `observations` for each record.
+
+    The same records, observations and proof give the same bytes.
+    """
     templates = environment()
     seen = [sound(observed or {}) for observed in observations]
     views = [_view(number, *one) for number, one in enumerate(zip(records, seen, strict=True))]
@@ -192,7 +195,10 @@ class Reported:
 def index_page(
     title: str, reported: Sequence[Reported], steps: Rows, proof: SuiteStrength | None, together: str
 ) -> str:
-    """The page of a folder of reports; `steps` are commands that verify them. The same input gives the same bytes."""
+    """The page of a folder of reports; `steps` are commands that verify them, with their purpose, `together` is a link.
+
+    The same records, certificates, steps and proof give the same bytes.
+    """
     templates = environment()
     style = source_of(templates, "page.css")
     return templates.get_template("index.html").render(

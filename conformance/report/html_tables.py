@@ -74,7 +74,10 @@ def _models(level: str) -> int:
 
 
 def time_rows(record: Record, observations: Observations) -> Sequence[Mapping[str, Any]]:
-    """The operators with the observed seconds of their checks, slowest first; `share` is relative to the slowest."""
+    """The operators of a record with the seconds of their checks, the slowest first; empty if none were observed.
+
+    `share` is the time divided by that of the slowest operator.
+    """
     durations: Mapping[str, float] = observations.get("durations", {})
     spent: dict[str, float] = {}
     checks: Counter[str] = Counter()
@@ -214,7 +217,10 @@ class SuiteStrength:
 
 
 def proof_of(folder: Path, requirements: Mapping[str, Requirements]) -> SuiteStrength | None:
-    """The proof in a suite's folder of reports, None if a file is missing; raises UnreadableReport."""
+    """The proof in a suite's folder of reports, None if one of its two files is missing; requirements by family.
+
+    Raises UnreadableReport if a report exists but cannot be read.
+    """
     if not (folder / MATRIX_FILE).is_file() or not (folder / FLOOR_FILE).is_file():
         return None
     summary: Mapping[str, Any] = read_report(folder / MATRIX_FILE, FORMAT, _summary, "tally mutants --write")

@@ -128,7 +128,10 @@ def _object(file: Path, line: int, data: bytes) -> dict[str, Any]:
 
 
 def column_differences(traces: Sequence[Path]) -> tuple[list[int], list[ColumnDifference]]:
-    """The number of rows of each run trace, and the columns that differ, by their first row; raises BrokenRecord."""
+    """The number of rows of each run trace, and the columns in which they differ, by their first row.
+
+    Raises BrokenRecord.
+    """
     counts = [0] * len(traces)
     found: dict[str, ColumnDifference] = {}
     ends: list[Mapping[str, Any]] = [{}] * len(traces)

@@ -77,7 +77,10 @@ class BehaviourRules:
             yield (behaviour_check(contract, "bystanders"),), crowded
 
     def conversation(self, contract: Contract, cases: Sequence[Case]) -> Conversation[Sequence[Result]] | None:
-        """The conversation that checks one operator; None without explicit cases or, if it is not pure, traces."""
+        """The conversation that checks one operator.
+
+        It needs explicit cases of a pure operator, or traces of a machine or of files; None if there are none.
+        """
         key = f"{contract.operator}!{rule_of(contract)}"
         if contract.machine is not None or contract.purity == "io":
             traces = sample_traces(contract, cases)

@@ -1,4 +1,7 @@
-"""A check and its verdict, the words for what a backend did, and the result of a run, which alone makes the record."""
+"""A check and the verdict on it, the words for what a backend did, and the result of a whole run.
+
+The record is written from the result of a run alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the Python modules of a suite offer, laws and generators by name; only the process of checks imports them."""
+"""What the Python modules of a suite offer: its laws, and generators of whole inputs by name.
+
+Only the process that runs the checks imports them.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ _KINDS = {int: "a whole number from 0 on", str: "a text", bool: "true or false"}
 
 
 def axes(use: LawUse, defaults: Mapping[str, Any]) -> Axes:
-    """The values of each parameter, from `use.over` or else the defaults, as lists; raises MalformedContract."""
+    """The values of each parameter, from `use.over` or else the defaults; a single value counts as a list of one.
+
+    Raises MalformedContract for an unknown parameter, and for a value of another type than the defaults.
+    """
     for name in use.over:
         if name not in defaults:
             known = ", ".join(defaults)

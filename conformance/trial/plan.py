@@ -39,7 +39,10 @@ class CheckIds:
 
 
 def check_ids_of_all(library: Library, corpus: Corpus, codebook: Codebook, challenge: bool) -> Mapping[str, CheckIds]:
-    """Every contract's check ids by operator, from the cache if no file changed; `challenge` adds a certification's."""
+    """The check ids of every contract by operator, from the cache where the files have not changed.
+
+    `challenge` adds the challenges of a certification.
+    """
     digests = (files_digest(library.contracts), files_digest(corpus.cases))
     key = digest_of_texts((*digests, str(challenge))) if all(digests) else ""
 

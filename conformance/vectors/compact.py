@@ -152,7 +152,10 @@ def with_recipes(value: Any) -> Any:
 
 
 def expanded(value: Any, only: str = "") -> Any:
-    """A wire value with every recipe, or every one of the generator `only`, replaced by its value; raises BadRecipe."""
+    """A wire value with every recipe replaced by the value that it makes; raises BadRecipe if a digest differs.
+
+    `only` names a generator, whose recipes alone are replaced.
+    """
     if isinstance(value, dict):
         if is_recipe(value):
             return value if only and value[MARK]["generator"] != only else _checked(value[MARK])

@@ -103,7 +103,10 @@ def _no_number(name: str) -> Any:
 
 
 def document_text(value: Any) -> str:
-    """A JSON document that escapes what a terminal hides, and spells out half surrogates: many programs refuse them."""
+    """A JSON document for other programs, in which every character that a terminal does not show is escaped.
+
+    Half a surrogate pair, which many programs refuse even as an escape, is spelled out.
+    """
     text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     return "".join(map(_escaped, text)) if not text.replace("\n", "").isprintable() else text
 

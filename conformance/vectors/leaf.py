@@ -60,7 +60,10 @@ class UnknownPath(Exception):
 
 
 def type_at(type_: Type, path: str) -> Type:
-    """The type at a dotted path of names, keys and indices; all of a `value` is self-describing. Raises UnknownPath."""
+    """The type at a dotted path; map keys and list indices are steps too. Raises UnknownPath.
+
+    Every part of a self-describing value is self-describing too.
+    """
     steps = path.split(".")
     for depth, step in enumerate(steps):
         match type_:
@@ -212,7 +215,10 @@ def put(value: Any, steps: Sequence[str | int], part: Any) -> Any:
 
 
 def changed(value: Any, changes: Iterable[tuple[Sequence[str | int], Any]]) -> Any:
-    """A copy of a wire value with other parts at some paths, the rest shared; raises LookupError, TypeError."""
+    """A copy of a wire value with other parts at some paths; parts on none of the paths are shared.
+
+    Raises LookupError or TypeError where a path leads nowhere.
+    """
     below: dict[str | int, list[tuple[Sequence[str | int], Any]]] = {}
     for path, part in changes:
         if not path:

@@ -73,7 +73,10 @@ def first_of_each(some: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def put(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """A copy of a native value with another value, or none if ABSENT, at a path; raises KeyError or IndexError."""
+    """A copy of a native value with another value at a path, or with none if `new` is ABSENT; other parts are shared.
+
+    Raises KeyError or IndexError where the path leads nowhere.
+    """
     if not path:
         return new
     step, rest = path[0], path[1:]

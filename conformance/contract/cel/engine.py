@@ -153,7 +153,10 @@ _LENT: Final = _Lent()
 
 
 def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
-    """The answer to an expression, converted by `plain`, None if it failed; raises what `postponed` was given."""
+    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way.
+
+    Raises what `postponed` was given meanwhile.
+    """
     try:
         found = plain(compiled.eval(activation))
     except Exception:  # the engine raises RuntimeError; a named function may raise anything

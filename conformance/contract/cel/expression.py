@@ -199,7 +199,10 @@ class Environment:
         return None
 
     def bind(self, values: Any) -> Any:
-        """The activation for native inputs; an expression that uses a `let` that cannot be evaluated is not true."""
+        """The activation for native inputs.
+
+        A `let` that cannot be evaluated stays unbound, so expressions that use it are not true.
+        """
         return self.activation(self.bindings(values))
 
     def only_for(self, expressions: Iterable[Expression]) -> Environment:

@@ -1,4 +1,7 @@
-"""JSON Schema violations of a parsed YAML file, each at its position: a sentence with the fix, no pattern shown."""
+"""JSON Schema violations of a parsed YAML file: each at its position, as a sentence with the fix to type.
+
+No regular expression is shown.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,10 @@ def encode_envelope(envelope: Envelope) -> bytes:
 
 
 def read_envelope(data: bytes, place: str) -> Envelope:
-    """The envelope in a file, which `encode_envelope` must write, so that no byte can change; raises Unreadable."""
+    """The envelope in a file of Tallystick; raises Unreadable.
+
+    Its bytes must be those that `encode_envelope` writes, so that no byte can be changed unnoticed.
+    """
     if len(data) > _MOST_ENVELOPE:
         raise Unreadable(place, f"it has {len(data)} bytes; at most {_MOST_ENVELOPE} are read")
     value = plain_json(data, place)
@@ -117,7 +120,10 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes, place: str) -> dict[str, bytes]:
-    """The files of a bundle by name; `pack` must make it of them, so that no byte can change. Raises Unreadable."""
+    """The files of a bundle, by name; raises Unreadable.
+
+    Its bytes must be those that `pack` makes of its files, so that no byte can be changed unnoticed.
+    """
     if len(data) > _MOST_BUNDLE:
         raise Unreadable(place, f"it has {len(data)} bytes; at most {_MOST_BUNDLE} are read")
     try:

@@ -100,7 +100,10 @@ def moment(text: str) -> datetime:
 
 
 def encode_statement(subject: Artifact, configuration: Mapping[str, str | Mapping[str, Any]]) -> bytes:
-    """The bytes of a statement; a configuration entry is a digest, or annotations, whose canonical JSON has one."""
+    """The bytes of a statement.
+
+    Each entry of the configuration is a digest, or annotations, whose digest is that of their canonical JSON.
+    """
     scope = configuration[SCOPE]
     assert isinstance(scope, Mapping)
     value = {

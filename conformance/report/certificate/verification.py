@@ -161,7 +161,10 @@ def installed(library: Library) -> Installed:
 
 
 def trusted_signer(evidence: Evidence, keys: Sequence[PublicKey], policy: Policy | None) -> PublicKey | str:
-    """The trusted key that signed, else a sentence; a policy's keys are trusted, with `keys` those in both."""
+    """The trusted key that signed; a sentence if there is none.
+
+    With a policy, its keys are trusted; with a policy and keys, the keys that are in both.
+    """
     known = [*keys, *(policy.keys if policy is not None else ())]
     key = evidence.envelope.signer(known)
     if key is None:

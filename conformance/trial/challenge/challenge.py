@@ -43,7 +43,10 @@ _FOUND: Final = "asked twice, the backend and the reference differ"
 
 
 def fuzz_again(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
-    """Ask drawn calls twice, then in reverse order; `unforeseen` counts those of neither corpus nor usual seed."""
+    """Ask drawn calls, then all of them again in reverse order; the result and the figures for the record.
+
+    `unforeseen` counts the calls that are not in the corpus and that the usual seed does not draw.
+    """
     contract, codebook, backend, reference = task.contract, task.codebook, task.backend, task.reference
     if contract.machine is not None:
         search = MachineSearch(task)
@@ -106,7 +109,10 @@ def takes_files(contract: Contract) -> bool:
 
 
 def fuzz_calls(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
-    """Ask frozen cases with one call changed, each twice; changed trees of an operator whose only inputs are roots."""
+    """Ask frozen cases with one call changed, each twice; the result and the figures for the record.
+
+    An operator whose only inputs are roots is asked about changed trees instead.
+    """
     search = FileSearch(task)
     changed: set[str] = set()
     for example in _changed_cases(task):

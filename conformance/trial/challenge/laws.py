@@ -21,7 +21,10 @@ _BEYOND: Final = 500  # how far the number of a counted thing goes beyond the li
 
 
 def fuzz_laws(task: FuzzTask) -> tuple[Result, Mapping[str, Any]]:
-    """Try every law with drawn parameters, on the reference first: a law need not be true of every combination."""
+    """Try every law of an operator with parameters drawn from the seed; the result and the figures by law.
+
+    A law need not be true of every combination of parameters, so the reference is asked first.
+    """
     counted: dict[str, int] = {}
     check, backend, reference = task.check, task.backend, task.reference
     for use in (one for one in task.contract.laws if one.profile != TOO_SLOW):

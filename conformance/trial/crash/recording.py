@@ -24,7 +24,10 @@ LIVE: Final = "live"  # the folder of the recorded run
 
 
 class BrokenWorkload(Exception):
-    """A workload fails though nothing interrupts it; `stderr`, the backend's last line, is for people, no record."""
+    """A workload fails even when nothing interrupts it; says at which step, and with which answer.
+
+    `stderr` is the last line that the backend wrote there: for people, never for a record.
+    """
 
     def __init__(self, message: str, stderr: str = "") -> None:
         super().__init__(message)

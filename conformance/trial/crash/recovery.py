@@ -42,7 +42,10 @@ class CombinedTrace:
     replay: CrashTrees
 
     def states(self, models: Sequence[CrashModel]) -> list[CrashState]:
-        """The states of a power loss in or after recovery that lose something done before the kill, latest first."""
+        """The states of a power loss during or after recovery in which something done before the kill is gone.
+
+        The latest crash points come first.
+        """
         every = crash_states(self.replay, models, start=self.killed + 1)
         found = [state for state in every if any(one < self.killed for one in (*state.lost, *(state.torn or ())[:1]))]
         return sorted(found, key=lambda state: -state.at)
@@ -216,7 +219,10 @@ def interrupt_recoveries(
 
 
 def _representatives(outer: RecoveredStates, recovers: bool) -> list[CrashState]:
-    """The first state of every class (names in the tree, answers after recovery), those that recovery changes first."""
+    """The first state of every class: the same names in the tree, the same answers after recovery.
+
+    States that recovery changes come first.
+    """
     classes: dict[tuple[str, ...], CrashState] = {}
     for state in sorted(outer.states, key=lambda one: (not outer.readings[one.digest].changed, one.model, one.at)):
         reading = outer.readings[state.digest]

@@ -70,7 +70,11 @@ class CrashOptions:
 def try_workload(
     workload: CrashWorkload, codebook: Codebook, options: CrashOptions, progress: Progress = NO_PROGRESS
 ) -> CrashReport:
-    """Test one backend; raises BackendNotFound, NotRun, Untraceable, and BrokenWorkload if it fails uninterrupted."""
+    """Test one backend with one workload.
+
+    Raises BackendNotFound, NotRun if nothing can be traced, Untraceable if the run cannot be modelled, and
+    BrokenWorkload if the workload fails without any crash.
+    """
     strace = require_tracing()
     command = resolve(options.backend, codebook.suite, options.wire, bytecode=options.bytecode)
     with scratch() as folder:
@@ -85,7 +89,11 @@ def try_workload(
 
 
 def operators_of(options: CrashOptions, codebook: Codebook) -> frozenset[str]:
-    """The operators that a backend declares; raises BackendNotFound, NotRun if it reads nothing, BrokenWorkload."""
+    """The operators that a backend declares.
+
+    Raises BackendNotFound, NotRun if its command ends before it reads anything, and BrokenWorkload if it says no
+    valid hello.
+    """
     command = resolve(options.backend, codebook.suite, options.wire)
     driver = Driver(command, DIALECTS[options.wire], codebook, options.timeout)
     try:

@@ -281,7 +281,9 @@ class MutantInterview:
 
 
 def questions_of(cases: Sequence[Case]) -> list[AnySteps]:
-    """Up to MOST_LEFT_OUT questions of frozen cases, by turns of their groups; a long one if there are no others."""
+    """Up to MOST_LEFT_OUT questions of frozen cases, one of each group, then the next of each; a long one only where
+    there are no others.
+    """
     groups: dict[str, list[Case]] = {}
     for case in cases:
         groups.setdefault(f"{case.operator}::{case.group}", []).append(case)

@@ -80,7 +80,10 @@ class MutantChecks:
         return frozenset(found)
 
     def crash(self, mutant: Mutant) -> frozenset[str] | None:
-        """The workloads, `workload:OPERATOR#name`, that find a bad state, None if it names none; raises NotRun."""
+        """The workloads, as `workload:OPERATOR#name`, that find a bad state; None if the mutant names none.
+
+        Raises NotRun if nothing can be traced here, Untraceable if the mutant cannot be.
+        """
         wanted = {text for text in self._named(mutant) if check_of(text).kind == "workload"}
         if not wanted:
             return None

@@ -239,7 +239,10 @@ def _matrix(record: Mapping[str, Any]) -> KillMatrix:
 
 
 def merged_matrix(committed: KillMatrix, fresh: KillMatrix) -> KillMatrix:
-    """The committed matrix with the rows of a run of some mutants; the others lose cases that no longer exist."""
+    """The committed matrix, with its rows replaced by those of a run of some mutants.
+
+    The other rows are kept, without the cases that no longer exist.
+    """
     kept = {
         id_: replace(row, killed=row.killed & set(fresh.cases))
         for id_, row in committed.rows.items()
@@ -258,7 +261,10 @@ def read_matrix(file: Path) -> KillMatrix:
 
 
 def matrix_changes(committed: KillMatrix, fresh: KillMatrix) -> Iterator[str]:
-    """One sentence for each changed row, and for cases that came or went; `matrix_problems` tells of unusable ones."""
+    """One sentence for each mutant whose row differs, and for cases that came or went.
+
+    A mutant that cannot be tried must be corrected first: `matrix_problems` says so.
+    """
     for id_ in sorted(committed.rows.keys() | fresh.rows.keys()):
         old, new = committed.rows.get(id_), fresh.rows.get(id_)
         if old is None or new is None:

@@ -50,7 +50,10 @@ MISSING: Final = _Missing("nothing")
 def difference(
     expected: Expected, given: Observed | Expected, outputs: Struct, failure: Struct
 ) -> Difference | None:
-    """The first place where an answer is wrong, in the contract's order, so the same for every backend; or None."""
+    """The first place where a framed answer is not the expected one; None where it is right.
+
+    Fields are compared in the contract's order, so that the first difference is the same for every backend.
+    """
     match expected, given:
         case _, BadAnswer(error):
             return Difference(show_path(error.path), error.expected, shorten(error.found), "ill-typed")
@@ -70,7 +73,10 @@ def _kind(answer: Observed | Expected) -> str:
 
 
 def first_difference(expected: Any, observed: Any, type_: Type, path: ValuePath = ()) -> Difference | None:
-    """The first difference of wire values, by declared fields, sorted keys and indices; None if they are equal."""
+    """The first difference of `observed` from `expected`, both in wire form, markers allowed; None if they are equal.
+
+    Struct fields are visited in declared order, map keys in sorted order, list elements by index.
+    """
     if expected == observed:
         return None
     match type_:

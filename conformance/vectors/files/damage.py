@@ -126,7 +126,10 @@ def damaged_bytes(data: bytes, form: FileFormat, edit: str) -> bytes:
 
 
 def with_damage(value: Mapping[str, Any], formats: Mapping[str, FileFormat]) -> Any:
-    """The bytes of a wire map of damaged bytes, its reference resolved; raises KeyError if the field is not there."""
+    """The bytes that a wire map of damaged bytes represents, its reference resolved; any other wire map unchanged.
+
+    Raises KeyError if the answered bytes do not have the field that is to be damaged.
+    """
     if not is_damaged(value) or not isinstance(value["damaged"], str) or value["format"] not in formats:
         return value
     try:

@@ -85,7 +85,10 @@ Steps = tuple[str, ...]
 
 
 class FormedFiles:
-    """The native items of a format's files by their name in it; raises StepRefused where a file is not of its form."""
+    """The items of a format's files, by the file's name in the format; an absent file has no item.
+
+    Raises StepRefused where a file is not of its form. An item is a native value.
+    """
 
     def __init__(self, form: FileFormat, root: Path, path: str) -> None:
         self.form, self.root, self.path = form, root, path

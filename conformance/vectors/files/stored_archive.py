@@ -23,7 +23,10 @@ _TENSOR: Final = form_of(Tensor())
 
 
 def zipped(members: Iterable[tuple[str, bytes]], mode: int = 0o600) -> bytes:
-    """A zip file of stored members, the same everywhere and always: compressed bytes depend on the version of zlib."""
+    """The bytes of a zip file of stored members, the same on every platform and at any time.
+
+    Nothing is compressed, because compressed bytes depend on the version of zlib.
+    """
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members:

@@ -34,7 +34,10 @@ def fault_of(path: str) -> str:
 
 
 def place(root: Path, path: str) -> Path:
-    """The file at a path below a root; it may be a link or missing, but no folder may lead out. Raises StepRefused."""
+    """The file at a path below a root; its last part may be missing or a link, but its folders may not lead out.
+
+    Raises StepRefused.
+    """
     if fault := fault_of(path):
         raise StepRefused(f"{path!r}: {fault}")
     found = root / path

@@ -240,7 +240,10 @@ class Checked:
 
 
 def check(library: Library, built: BuiltCorpus) -> Checked:
-    """The files compared byte for byte with what was derived again (V008), the corpus with the lock; raises BadLock."""
+    """The files compared with what was derived again, byte for byte (V008), and the corpus with the lock (governance).
+
+    Raises BadLock.
+    """
     problems = [*built.problems, *_drift(library, built)]
     old: Sequence[Case] | None = None
     try:

@@ -264,7 +264,10 @@ def _pin_differences(pin: Pin, fields: Mapping[str, Any], outputs: Type) -> Iter
 
 
 def keeps_pins(question: Question, case: Case, codebook: Codebook) -> bool:
-    """Whether a frozen case agrees with the pins and is as completely pinned; one spelled otherwise does not agree."""
+    """Whether a frozen case agrees with the pins, and is as completely pinned as before.
+
+    A pin that is written differently from the frozen value counts as a different value.
+    """
     if question.accumulation is not None:
         assert case.accumulation is not None
         last = dict(case.accumulation.checkpoints)[question.accumulation.count]

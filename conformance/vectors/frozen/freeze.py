@@ -65,7 +65,10 @@ def freeze(
     jobs: int = 1,
     progress: FreezeProgress = no_progress,
 ) -> Frozen:
-    """Derive and confirm every question; raises BackendNotFound, BadHello. The answer does not depend on `jobs`."""
+    """Derive and confirm every question; raises BackendNotFound, BadHello where a backend cannot start.
+
+    `jobs` backend processes work at a time; the answer does not depend on it.
+    """
     reference = codebook.suite.reference
     confirmers = sorted({name for one in questions for name in second_derivations(one.operator, codebook)})
     hellos = {name: introduce(name, codebook) for name in (reference, *confirmers)} if questions else {}
