@@ -67,7 +67,7 @@ class Passage:
     first: int
     last: int
     begins: str  # the start of its text; empty until it is filled in
-    digest: str  # of its lines; likewise
+    digest: str  # of its lines; empty until it is filled in
     requirements: tuple[str, ...]
     rulings: tuple[str, ...]
     excluded: str
