@@ -26,6 +26,11 @@ SYNTAX = [
         "    hint: write `purity: pure`",
     ),
     (
+        "merge-conflict", C, "purity: pure", "<<<<<<< HEAD\npurity: pure\n=======\npurity: io\n>>>>>>> other",
+        "C:6:1: C001 bad YAML: a merge conflict begins here\n"
+        "    hint: keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>",
+    ),
+    (
         "nospace", C, "purity: pure", "purity:pure",
         "C:6:1: C001 bad YAML: no space after the ':'\n"
         "    hint: write `purity: pure`",
