@@ -177,12 +177,14 @@ class DiskImage:
 
 
 def snapshot(folder: Path) -> DiskImage:
-    """The content of a folder; raises StrangeFile for links, pipes and the like, and if it never stays as it is."""
+    """The content of a folder; raises StrangeFile for links, pipes, what cannot be read or keeps vanishing."""
     for _ in range(_LOOKS):
         try:
             return _image(folder)
         except FileNotFoundError:  # removed since its folder was listed
             continue
+        except OSError as error:  # such as a file without rights, or a path that is too long
+            raise StrangeFile(f"{Path(error.filename or folder).name:.99} cannot be read: {error.strerror}") from None
     raise StrangeFile("files vanish while they are read")
 
 
