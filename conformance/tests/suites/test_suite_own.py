@@ -51,6 +51,22 @@ def test_hidden_files_of_editors_and_systems_are_no_contracts(own: Path, capsys:
     assert status_of(["lint"]) == 0, capsys.readouterr().out
 
 
+def test_a_build_removes_vectors_without_a_contract_and_nobodys_own_files(own: Path, capsys: Capture) -> None:
+    vectors = own / "vectors"
+    shutil.copy(vectors / "bounds/Bounds.Clamp_v1.json", vectors / "bounds/Bounds.Gone_v1.json")
+    texts = {"mine.json": '{"cases": []}', "data/package.json": "[1]", "bounds/cut.json": '{"cases'}
+    for name, text in texts.items():
+        (vectors / name).parent.mkdir(exist_ok=True)
+        (vectors / name).write_text(text)
+    assert status_of(["vectors", "check"]) == 1
+    assert "Bounds.Gone_v1.json:1:1: V008 this file belongs to no contract" in (said := capsys.readouterr().err)
+    assert said.count("V008") == 1
+    assert status_of(["vectors", "build"]) == 0
+    assert "removed vectors/bounds/Bounds.Gone_v1.json\n" in capsys.readouterr().out
+    assert not (vectors / "bounds/Bounds.Gone_v1.json").exists()
+    assert {name: (vectors / name).read_text() for name in texts} == texts
+
+
 SEQUENCES = """\
 sequences:
 - operator: Bounds.Clamp_v1
