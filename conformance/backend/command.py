@@ -305,7 +305,8 @@ class Process:
                 said = f"the backend exited ({status}) before the handshake" if ended else text
                 return BadHello(said, Crash(text), stderr, self._begun)
             case Timeout(seconds, begun):
-                return BadHello(f"no answer to tally.hello within {seconds:g} s{unfinished(begun)}", reason, stderr)
+                why = unfinished(begun) or "; nothing came on stdout (is a flush missing after the answer?)"
+                return BadHello(f"no answer to tally.hello within {seconds:g} s{why}", reason, stderr)
             case ProtocolError(sentence):
                 return BadHello(f"tally.hello was answered by {sentence}; {_STDOUT_IS_WIRE}", reason, stderr)
 

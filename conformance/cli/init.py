@@ -23,6 +23,7 @@ _REFERENCES: Final[Mapping[str, str]] = {  # the command of the reference in eac
     "javascript": "node reference/backend.js",
 }
 _ENDING: Final = ".txt"
+_LAST: Final = "reports/floor.json"  # what `tally init` writes last
 CI: Final = "ci"
 PROVIDERS: Final[Mapping[str, str]] = {  # the path of the file that each reads
     "github": ".github/workflows/tally.yml",
@@ -43,6 +44,11 @@ def require_new(files: Iterable[Path], hint: str = "name a new folder") -> None:
     for file in files:
         if os.path.lexists(file):
             raise CommandError(str(file), "T005", "this file exists already", f"nothing was written; {hint}")
+
+
+def _is(file: Path, text: str) -> bool:
+    """Whether a file has this text."""
+    return file.is_file() and file.read_bytes() == text.encode()
 
 
 def write_files(texts: Mapping[Path, str], root: Path | None = None) -> None:
@@ -157,7 +163,8 @@ def _suite(folder: Path, language: str) -> int:
     from conformance.vectors.frozen.build import build
 
     files = suite_files(re.sub(r"[^\w.-]", "-", folder.resolve().name) or "suite", language)
-    require_new([folder / name for name in files])
+    finished = os.path.lexists(folder / _LAST)  # else an interrupted `tally init` may have left some of the files
+    require_new(folder / name for name, text in files.items() if finished or not _is(folder / name, text))
     program = _REFERENCES[language].partition(" ")
     if program[1] and shutil.which(program[0]) is None:
         hint = f"nothing was written; install {program[0]}, or leave out --language"

@@ -118,7 +118,7 @@ def build_command(jobs: int, profile: str, only: tuple[str, ...], changed: bool)
         say(f"{counted(len(built.problems), 'problem')}: nothing was written", err=True)
         return BAD
     for name in touched:
-        say(f"wrote {name}")
+        say(f"{'wrote' if (library.suite.root / name).exists() else 'removed'} {name}")
     kept = f", {len(built.reused)} kept as frozen" if built.reused else ""
     say(f"{counted(len(built.corpus), 'case')}{kept}; {counted(len(touched), 'file')} changed")
     return FINE

@@ -18,6 +18,8 @@ MAX_ITEMS: Final = 1 << 22  # in one message; four times as many as 2^20 plain i
 TYPED_ARRAYS: Final[Mapping[int, str]] = {70: "<u4", 71: "<u8"}  # RFC 8746, little-endian
 _SHORT: Final = 64  # characters; short texts are often names of members, which repeat
 _BYTES, _ARRAY, _MAP, _TAG, _SIMPLE_OR_FLOAT = 2, 4, 5, 6, 7
+_FLOATS: Final[Mapping[int, str]] = {2: ">e", 4: ">f", 8: ">d"}  # by width
+_SIGNIFICAND: Final[Mapping[int, int]] = {2: 10, 4: 23, 8: 52}  # bits
 _SIMPLE: Final[Mapping[int, bool | None]] = {20: False, 21: True, 22: None}
 
 
@@ -44,17 +46,29 @@ class Float:
     width: int
     bits: bytes
 
+    @classmethod
+    def of(cls, width: int, number: float) -> Float:
+        """The nearest float of a width; raises OverflowError. A NaN keeps what fits of its payload."""
+        if not math.isnan(number):
+            return cls(width, struct.pack(_FLOATS[width], number))
+        bits, significand = int.from_bytes(struct.pack(">d", number)), _SIGNIFICAND[width]
+        # Without a payload it would be infinite.
+        payload = (bits & (1 << 52) - 1) >> (52 - significand) or 1 << (significand - 1)
+        exponent = (1 << (8 * width - 1 - significand)) - 1
+        return cls(width, (bits >> 63 << (8 * width - 1) | exponent << significand | payload).to_bytes(width))
+
     @property
     def number(self) -> float:
-        """The float's value."""
-        return float(struct.unpack({2: ">e", 4: ">f", 8: ">d"}[self.width], self.bits)[0])
+        """The float's value; a NaN keeps its sign and its payload."""
+        return float(struct.unpack(">d", self.wide)[0])
 
     @property
     def wide(self) -> bytes:
         """The bits of the same float in 8 bytes; a NaN keeps its sign and its payload, which `struct` may change."""
-        if not math.isnan(self.number):
-            return struct.pack(">d", self.number)
-        bits, significand = int.from_bytes(self.bits), {2: 10, 4: 23, 8: 52}[self.width]
+        number = struct.unpack(_FLOATS[self.width], self.bits)[0]
+        if not math.isnan(number):
+            return struct.pack(">d", number)
+        bits, significand = int.from_bytes(self.bits), _SIGNIFICAND[self.width]
         sign, payload = bits >> (8 * self.width - 1), bits & ((1 << significand) - 1)
         return (sign << 63 | 0x7FF << 52 | payload << (52 - significand)).to_bytes(8)
 

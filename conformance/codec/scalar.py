@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -73,7 +72,6 @@ _BRIEF: Final = _Brief()
 
 Convert = Callable[[Any], Any]
 WIDE: Final = frozenset({"uint64", "int64"})
-_PACK: Final = {2: ">e", 4: ">f", 8: ">d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +167,6 @@ def _integer(value: Any, low: int, high: int, expected: str) -> int:
 def _float(width: int, name: str) -> Form:
     digits = 2 * width
     expected = f"{name} as {digits} hex digits"
-    layout = _PACK[width]
 
     def check(wire: Any) -> Any:
         if type(wire) is not str or len(wire) != digits or not is_hex(wire):
@@ -177,11 +174,11 @@ def _float(width: int, name: str) -> Form:
         return wire
 
     def to_native(wire: str) -> float:
-        return float(struct.unpack(layout, bytes.fromhex(wire))[0])
+        return Float(width, bytes.fromhex(wire)).number
 
     def from_native(value: Any) -> str:
         try:
-            wire = struct.pack(layout, value).hex() if type(value) is float else ""
+            wire = Float.of(width, value).bits.hex() if type(value) is float else ""
         except OverflowError:
             wire = ""
         # A number between two neighbours of this width does not fit it; only NaN differs from itself.

@@ -144,7 +144,7 @@ class _Loader:
             if not os.access(folder, os.R_OK | os.X_OK):  # a glob would find nothing in an unreadable folder
                 place = Position(self.suite.path_text(folder), 1, 1)
                 self.problems.append(Problem(place, "C001", "the folder cannot be read", "give yourself access to it"))
-            for file in sorted(folder.glob("*.yaml")):
+            for file in sorted(folder.glob("[!.]*.yaml")):  # hidden ones are those of editors and systems
                 if file.name not in _FAMILY_FILES and not self.is_companion(file) and not self.is_misnamed(file):
                     self.add_contract(file, folder.name, types, functions)
         pages = {kind: self.pages(kind, folders) for kind in _PAGES}
@@ -207,7 +207,7 @@ class _Loader:
         return _CONTRACT.search(self.reader.snapshot.files[name]) is not None
 
     def families(self) -> list[Path]:
-        return sorted(path for path in self.spec.iterdir() if path.is_dir() and path.name != "schema")
+        return sorted(path for path in self.spec.glob("[!.]*") if path.is_dir() and path.name != "schema")
 
     def pages(self, kind: str, folders: list[Path]) -> dict[str, Any]:
         return {family: _PAGES[kind](source, family) for family, source in self.family_files(folders, kind)}

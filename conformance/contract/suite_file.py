@@ -345,7 +345,7 @@ def find_suite(named: str, here: Path) -> Suite:
         file = folder / FILE
         if str(folder) == home or not is_own(folder):
             break
-        if file.is_file() and is_own(file):
+        if os.path.lexists(file) and (is_own(file) or not file.exists()):  # a broken link too: read_suite tells of it
             return read_suite(folder)
         if os.path.lexists(folder / ".git"):
             break

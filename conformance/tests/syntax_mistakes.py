@@ -26,6 +26,26 @@ SYNTAX = [
         "    hint: write `purity: pure`",
     ),
     (
+        "function-of-other-types", C, "\"low <= high\"", "\"unique([low]) == [low]\"",
+        "C:16:30: C004 unique() cannot take list(uint) in 'unique([low]) == [low]'\n"
+        "    hint: unique() takes list(int)",
+    ),
+    (
+        "function-of-an-unsigned-number", C, "\"low <= high\"", "\"size(prefix(sha256(bytes('')), 2)) == 2\"",
+        "C:16:35: C004 prefix() cannot take bytes and int in \"size(prefix(sha256(bytes('')), 2)) == 2\"\n"
+        "    hint: prefix() takes bytes and uint; an unsigned literal is 3u",
+    ),
+    (
+        "function-of-bytes", C, "\"low <= high\"", "\"hex('x') == 'y'\"",
+        "C:16:27: C004 hex() cannot take string in \"hex('x') == 'y'\"\n"
+        "    hint: hex() takes bytes; bytes(text) makes bytes of a text",
+    ),
+    (
+        "merge-conflict", C, "purity: pure", "<<<<<<< HEAD\npurity: pure\n=======\npurity: io\n>>>>>>> other",
+        "C:6:1: C001 bad YAML: a merge conflict begins here\n"
+        "    hint: keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>",
+    ),
+    (
         "nospace", C, "purity: pure", "purity:pure",
         "C:6:1: C001 bad YAML: no space after the ':'\n"
         "    hint: write `purity: pure`",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from conformance.contract.cel.functions import FUNCTIONS
 from conformance.contract.cel.syntax import Node, parse
 from conformance.contract.suggest import close_to, sign_named, typed_name
 
@@ -247,11 +248,20 @@ def _uint_hint(kinds: list[str]) -> str:
 def _argument_hint(name: str, kinds: list[str]) -> str:
     if name == "size":
         return "size() counts the letters of a text, the bytes of bytes, the entries of a list or map"
+    if taken := [function.parameters for function in FUNCTIONS if function.name == name]:
+        ways = [" and ".join(map(_kind_of, parameters)) for parameters in taken[0]]
+        said = f"{name}() takes {', or '.join(ways)}"
+        if "string" in kinds and "bytes" in said:
+            return f"{said}; bytes(text) makes bytes of a text"
+        return f"{said}; an unsigned literal is 3u" if "uint" in said and "int" in kinds else said
     if hint := _uint_hint(kinds):
         return hint
-    if "string" in kinds:
-        return f"docs/language.md says what {name}() takes; bytes(text) makes bytes of a text"
     return f"docs/language.md, Expressions, says what {name}() takes"
+
+
+def _kind_of(parameter: object) -> str:
+    """A type of the engine as its errors write it."""
+    return str(parameter).lower().replace("<", "(").replace(">", ")").replace("(dyn)", "")
 
 
 def _operands(text: str, at: int, sign: str) -> tuple[str, ...]:

@@ -43,6 +43,10 @@ from conformance.contract.types import (
 
 Activation = Mapping[str, Any]
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
+# Types of the engine, which no variable can be named after.
+TYPE_NAMES = frozenset(
+    ("bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type", "uint"),
+)
 _NAMES = frozenset(function.name for function in FUNCTIONS)
 _HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
 _TEXT = r"[rR]?(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
@@ -267,7 +271,7 @@ def environment(
     declared = _declared(functions)
     engine, unknown = _engine(types, declared), set[str]()  # unknown: names that the engine does not know
     for name, text in lets:
-        if name in types:
+        if name in types or name in TYPE_NAMES:
             raise BadLet(name, BadExpression(f"{name} has a meaning already", hint="give the let another name"))
         if any(other in text for other in unknown):
             engine, unknown = _engine(types, declared), set()
@@ -292,6 +296,11 @@ def environment(
     following = tuple(last.let(name, text) for name, text, _ in after)
     over = tuple(sorted({function.over for function in functions if function.over}))
     return Environment(last.variables, last.engine, bound, silent, following, over=over, choices=choices)
+
+
+def taken_names(inputs: Struct) -> list[str]:
+    """The inputs that no expression can use, because a type of the engine has the name."""
+    return [one.name for one in _flatten("", inputs, lambda value: value) if one.name in TYPE_NAMES]
 
 
 def _declared(functions: Sequence[Function]) -> list[Any]:

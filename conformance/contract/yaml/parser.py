@@ -195,6 +195,9 @@ def _mistake(text: str, problem: str, context: str, at: _Mark, began: _Mark) -> 
     """The place, message and hint for an error at `at` inside the value that starts at `began`."""
     lines = text.splitlines()
     row = _row(lines, at[0])
+    if (conflict := next((k for k, line in enumerate(lines) if line.startswith("<<<<<<< ")), None)) is not None:
+        hint = "keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>"
+        return (conflict, 0), "a merge conflict begins here", hint
     if tab := _tab(lines, at):
         return tab, "a tab, and YAML is indented with spaces", "replace the tab by spaces"
     if "escape" in problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,32 @@ def test_a_short_float_of_a_value_is_the_same_number_and_a_nan_keeps_its_payload
     width: int, bits: str, wide: str
 ) -> None:
     assert from_native(Float(width, bytes.fromhex(bits))) == {"float": wide}
+
+
+@pytest.mark.parametrize("wire", ["json", "cbor"])
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        (name, bits)
+        for name, all_bits in {
+            "float16": ["7e55", "fe01", "7c01", "7c00", "8000", "0001", "3e00"],
+            "float32": ["7fc00123", "ff800001", "7f800001", "ff800000", "00000001", "3dcccccd"],
+            "float64": ["7ff8000000000123", "fff0000000000001", "3fb999999999999a"],
+        }.items()
+        for bits in all_bits
+    ],
+)
+def test_a_python_object_that_gives_a_float_back_gives_the_same_bits(wire: str, name: str, bits: str) -> None:
+    form, native = form_of(Scalar(name)), native_form(Scalar(name), wire, arrays=False)
+    message = form.to_cbor(bits) if wire == "cbor" else bits
+    answer = native.write(native.read(message))
+    assert (form.from_cbor if wire == "cbor" else form.check)(answer) == bits
+
+
+@pytest.mark.parametrize(("width", "bits"), [(2, "fe00"), (4, "ffc00000")])
+def test_a_nan_whose_payload_does_not_fit_stays_a_nan(width: int, bits: str) -> None:
+    (number,) = struct.unpack(">d", bytes.fromhex("fff0000000000001"))
+    assert Float.of(width, number).bits.hex() == bits
 
 
 def test_what_is_wrong_with_a_value_can_be_handed_over_by_a_child_process() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -202,6 +203,38 @@ def test_a_tree_is_written_and_read_back_with_its_links(tmp_path: Path) -> None:
     (tmp_path / "tree/link").symlink_to("a")
     with pytest.raises(StrangeFile, match="link is neither"):
         snapshot(tmp_path / "tree")
+
+
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_file_that_vanishes_while_a_tree_is_read_is_looked_at_again(
+    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [FileNotFoundError()] * times
+    (tmp_path / "kept").write_bytes(b"1")
+    read = Path.read_bytes
+
+    def vanishing(path: Path) -> bytes:
+        if left:
+            raise left.pop()
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", vanishing)
+    if times == 1:
+        assert list(snapshot(tmp_path).digests()) == ["kept"]
+        return
+    with pytest.raises(StrangeFile, match="files vanish while they are read"):
+        snapshot(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept").write_bytes(b"1")
+
+    def refused(path: Path) -> bytes:  # root may read every file
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(StrangeFile, match="kept cannot be read: Permission denied"):
+        snapshot(tmp_path)
 
 
 def text(content: str, **more: str) -> Answer:

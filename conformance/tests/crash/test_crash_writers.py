@@ -169,6 +169,8 @@ def test_the_first_bad_state_is_listed_with_what_was_lost() -> None:
         ("shared-mapping", "a shared writable mapping of store/kept.tmp"),
         ("copied-in-the-kernel", "copy_file_range on store/kept.one"),
         ("unlinked-by-descriptor", "unlink by way of /proc/self/fd/"),
+        ("symbolic-link", "store/kept is neither a file nor a folder"),
+        ("pipe-beside", "store/control is neither a file nor a folder"),
     ],
 )
 def test_what_cannot_be_seen_is_untraceable_and_no_pass(style: str, said: str) -> None:

@@ -1,5 +1,5 @@
 """Saves one file again and again; how, the style says."""
-# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119, PTH208
+# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH109, PTH110, PTH119, PTH208, PTH211
 # Each line is one system call, and shows which.
 
 from __future__ import annotations
@@ -173,6 +173,20 @@ def many_calls(root: str, path: str, content: bytes) -> None:
     os.rmdir(f"{folder}.moved")
 
 
+def symbolic_link(root: str, path: str, content: bytes) -> None:
+    version = f"{path}.{len(os.listdir(root))}"
+    write(version, content)
+    os.symlink(os.path.basename(version), f"{path}.tmp")
+    os.rename(f"{path}.tmp", path)
+    sync(root)
+
+
+def pipe_beside(root: str, path: str, content: bytes) -> None:
+    control(root, path, content)
+    if not os.path.exists(f"{root}/control"):
+        os.mkfifo(f"{root}/control")
+
+
 def wrong_answers(root: str, path: str, content: bytes) -> None:
     raise Refused("NO_SUCH_CODE")
 
@@ -203,6 +217,8 @@ STYLES = {
     "copied-in-the-kernel": copied_in_the_kernel,
     "one-byte-made-durable": one_byte_made_durable,
     "unlinked-by-descriptor": unlinked_by_descriptor,
+    "symbolic-link": symbolic_link,
+    "pipe-beside": pipe_beside,
     "newest-by-time": newest_by_time,
     "swallowed-error": swallowed_error,
     "wrong-answers": wrong_answers,

@@ -162,6 +162,15 @@ def test_a_command_finds_the_suite_from_its_folder_upwards(folder: Path) -> None
     assert find_suite(str(folder), Path("/")) == read_suite(folder)
 
 
+@pytest.mark.parametrize("kind", ["folder", "broken link"])
+def test_a_settings_file_that_cannot_be_read_is_told_and_not_passed_over(kind: str, folder: Path) -> None:
+    settings = folder / "tally.toml"
+    settings.unlink()
+    settings.mkdir() if kind == "folder" else settings.symlink_to("gone.toml")
+    with pytest.raises(MalformedContract, match=r"tally.toml:1:1: C018 the file cannot be read"):
+        find_suite("", folder)
+
+
 def test_the_search_ends_at_a_repository_so_a_suite_outside_must_be_named(folder: Path) -> None:
     below = folder / "a" / "b"
     below.mkdir(parents=True)

@@ -27,6 +27,46 @@ def test_a_new_suite_passes_and_is_warned_of_nothing(own: Path, capsys: Capture)
     assert "warning" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.usefixtures("mutants_in_this_process")
+def test_an_interrupted_init_can_be_done_again(own: Path, capsys: Capture) -> None:
+    assert status_of(["init", "."]) == 2  # a whole suite stays
+    capsys.readouterr()
+    (own / "reports/floor.json").unlink()
+    (own / "tally.toml").unlink()
+    shutil.rmtree(own / "vectors")
+    edit(own / "spec/types.yaml", "failure_code", "failure_kode")
+    assert status_of(["init", "."]) == 2
+    assert "types.yaml: T005 this file exists already" in capsys.readouterr().err
+    edit(own / "spec/types.yaml", "failure_kode", "failure_code")
+    assert status_of(["init", "."]) == 0
+    assert status_of(["lint"]) == 0, "".join(capsys.readouterr())
+
+
+def test_hidden_files_of_editors_and_systems_are_no_contracts(own: Path, capsys: Capture) -> None:
+    family = own / "spec/bounds"
+    (family / ".#Bounds.Clamp_v1.yaml").symlink_to("somebody@host.1234")  # the lock of Emacs
+    (family / "._Bounds.Clamp_v1.yaml").write_bytes(b"\x00\x05\x16\x07")  # of macOS on a shared disk
+    (own / "spec/.idea").mkdir()
+    (own / "spec/.idea/laws.yaml").write_text("x")
+    assert status_of(["lint"]) == 0, capsys.readouterr().out
+
+
+def test_a_build_removes_vectors_without_a_contract_and_nobodys_own_files(own: Path, capsys: Capture) -> None:
+    vectors = own / "vectors"
+    shutil.copy(vectors / "bounds/Bounds.Clamp_v1.json", vectors / "bounds/Bounds.Gone_v1.json")
+    texts = {"mine.json": '{"cases": []}', "data/package.json": "[1]", "bounds/cut.json": '{"cases'}
+    for name, text in texts.items():
+        (vectors / name).parent.mkdir(exist_ok=True)
+        (vectors / name).write_text(text)
+    assert status_of(["vectors", "check"]) == 1
+    assert "Bounds.Gone_v1.json:1:1: V008 this file belongs to no contract" in (said := capsys.readouterr().err)
+    assert said.count("V008") == 1
+    assert status_of(["vectors", "build"]) == 0
+    assert "removed vectors/bounds/Bounds.Gone_v1.json\n" in capsys.readouterr().out
+    assert not (vectors / "bounds/Bounds.Gone_v1.json").exists()
+    assert {name: (vectors / name).read_text() for name in texts} == texts
+
+
 SEQUENCES = """\
 sequences:
 - operator: Bounds.Clamp_v1

@@ -108,7 +108,7 @@ def test_a_changed_answer_is_shown_as_changed(library: Library) -> None:
 
 def test_a_file_without_a_contract_is_red_and_removed_by_a_build(library: Library) -> None:
     stray = library.suite.vectors / "data" / "UML_OS.Data.Gone_v1.json"
-    stray.write_text("{}\n")
+    stray.write_text('{"cases": [], "contract": "UML_OS.Data.Gone_v1", "format": 1, "version": "1.0.0"}')
     (problem,) = checked(library).problems
     assert (problem.code, problem.position.file) == ("V008", "vectors/data/UML_OS.Data.Gone_v1.json")
     built(library)

@@ -142,6 +142,9 @@ def renumbered(operation: Operation, inode: Callable[[int], int], answers: int, 
     return replace(operation, folder=inode(operation.folder), inode=inode(operation.inode))
 
 
+_LOOKS: Final = 5
+
+
 class StrangeFile(Exception):
     """A tree contains something that is neither a file nor a folder; it has no crash states."""
 
@@ -171,7 +174,18 @@ class DiskImage:
 
 
 def snapshot(folder: Path) -> DiskImage:
-    """The content of a folder; raises StrangeFile for links, pipes and the like."""
+    """The content of a folder; raises StrangeFile for links, pipes, what cannot be read or keeps vanishing."""
+    for _ in range(_LOOKS):
+        try:
+            return _image(folder)
+        except FileNotFoundError:  # removed since its folder was listed
+            continue
+        except OSError as error:  # such as a file without rights, or a path that is too long
+            raise StrangeFile(f"{Path(error.filename or folder).name:.99} cannot be read: {error.strerror}") from None
+    raise StrangeFile("files vanish while they are read")
+
+
+def _image(folder: Path) -> DiskImage:
     folders: dict[int, dict[str, int]] = {TOP: {}}
     files: dict[int, bytes] = {}
     known: dict[tuple[int, int], int] = {}

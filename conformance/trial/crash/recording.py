@@ -13,7 +13,15 @@ from conformance.backend.driver import Driver
 from conformance.backend.outcome import describe
 from conformance.backend.resolve import BackendCommand
 from conformance.backend.scheduler import Conversation
-from conformance.trial.crash.operation import Acknowledge, DiskImage, Operation, TracedOperation, materialise, snapshot
+from conformance.trial.crash.operation import (
+    Acknowledge,
+    DiskImage,
+    Operation,
+    StrangeFile,
+    TracedOperation,
+    materialise,
+    snapshot,
+)
 from conformance.trial.crash.reconstruction import TRACED, Untraceable, reconstruct
 from conformance.trial.crash.states import CrashTrees
 from conformance.trial.crash.strace import Injection, events, interrupted, traced
@@ -95,12 +103,12 @@ def record(setup: RecordingSetup, initial: DiskImage, steps: Sequence[WorkloadSt
     """Ask every step of a traced process; raises BrokenWorkload, Untraceable."""
     folder, log = setup.scratch / name, setup.scratch / "trace.log"
     materialise(initial, folder)
-    volumes = [snapshot(folder)]
+    volumes = [modelled(folder)]
 
     def goes_on(step: WorkloadStep, answer: Answer) -> bool:
         if not answer.usable:
             raise BrokenWorkload(f"the step {step.name} is answered by {answer} though nothing interrupts it")
-        volumes.append(snapshot(folder))
+        volumes.append(modelled(folder))
         return True
 
     driver = setup.driver(traced(setup.command, setup.strace, log, TRACED))
@@ -137,7 +145,15 @@ def interrupt(setup: RecordingSetup, initial: DiskImage, injection: Injection) -
     command = interrupted(setup.command, setup.strace, log, injection)
     (finished,) = setup.driver(command).run([Conversation("interrupt", talk, alone=True)])
     reached = finished.lost is not None or b"(INJECTED)" in log.read_bytes()
-    return InterruptedRun(snapshot(folder), tuple(answers), reached)
+    return InterruptedRun(modelled(folder), tuple(answers), reached)
+
+
+def modelled(folder: Path) -> DiskImage:
+    """The tree below a folder; raises Untraceable if it has anything but files and folders."""
+    try:
+        return snapshot(folder)
+    except StrangeFile as strange:
+        raise Untraceable(str(strange)) from None
 
 
 def _require_explained(recording: Recording) -> None:

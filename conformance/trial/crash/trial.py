@@ -22,7 +22,7 @@ from conformance.contract.yaml.source import MalformedContract
 from conformance.trial.check import Check, Kind, Result, Verdict
 from conformance.trial.crash.operation import DiskImage, snapshot
 from conformance.trial.crash.reconstruction import Untraceable
-from conformance.trial.crash.recording import LIVE, BrokenWorkload, Recording, RecordingSetup, record
+from conformance.trial.crash.recording import LIVE, BrokenWorkload, Recording, RecordingSetup, modelled, record
 from conformance.trial.crash.recovery import Interruption, RecoveredStates, examine, interrupt_recoveries, known_tree
 from conformance.trial.crash.report import (
     Answers,
@@ -163,7 +163,7 @@ class _Test:
                 if self.options.declared is not None and step.operator not in self.options.declared:
                     raise NotRun(f"the stand-in is wrong before the recording: {said}")
                 raise BrokenWorkload(said)
-        return snapshot(folder)
+        return modelled(folder)
 
     def versions(self, recording: Recording) -> tuple[Answers, ...]:
         """The answers of the reads after 0, 1, 2, ... steps without a crash; raises BrokenWorkload."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -128,10 +129,19 @@ def _built(
 
 
 def stale_files(library: Library, built: BuiltCorpus) -> Iterator[Path]:
-    """Vector files on disk that belong to no contract."""
+    """Vector files on disk that belong to no contract; other JSON files there are somebody's own."""
     for file in sorted(library.suite.vectors.glob("**/*.json")):
-        if library.suite.path_text(file) not in built.texts:
+        if library.suite.path_text(file) not in built.texts and _has_vectors(file):
             yield file
+
+
+def _has_vectors(file: Path) -> bool:
+    """Whether a file was written by a build."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.keys() >= {"cases", "contract", "format", "version"}
 
 
 def write(library: Library, built: BuiltCorpus) -> tuple[str, ...]:
