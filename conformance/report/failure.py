@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Any, Final
 
 from conformance.backend.outcome import UNREGISTERED, is_unasked, kind_of_loss
@@ -112,6 +113,7 @@ def _is_code(value: Any) -> bool:
 
 LABEL: Final = 12  # columns; the widest label is "requirement"
 _LAST_WORDS: Final = 6  # lines of stderr; the end of a traceback has the reason
+_CALLED: Final = re.compile(r"\s+(?:at|from) ")  # a line of a trace: where the line above was called
 _WINDOW: Final = 48  # characters of a long value that are shown around the first difference
 _CONTEXT: Final = 16  # of them before it
 
@@ -167,17 +169,16 @@ def stderr_in(observations: Mapping[str, Any], entry: Entry) -> str:
     if entry.get("difference", {}).get("expected") == UNREGISTERED and (
         said := str(observations.get("stderr_tail", "")).rstrip()
     ):
-        return "\n".join(["(the last lines of the run, perhaps of another check)", *_last_trace(said)])
+        head = "(the last lines of the run, perhaps of another check)"
+        return "\n".join([head, *_last_words(said, _LAST_WORDS - 1)])
     return str(observations.get("stderr", {}).get(entry["id"], ""))
 
 
-def _last_trace(said: str) -> list[str]:
-    """The part of a trace with the message: some traces begin with it and end with indented calls."""
-    lines = said.splitlines()
-    heads = [k for k, line in enumerate(lines) if not line[:1].isspace()]
-    if not heads or heads[-1] == len(lines) - 1:
-        return lines[1 - _LAST_WORDS :]
-    return lines[heads[-1] :][: _LAST_WORDS - 1]
+def _last_words(said: str, most: int = _LAST_WORDS) -> list[str]:
+    """The last lines; of calls that follow the message of an exception, as in JavaScript and Java, only the first."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    told = [line for before, line in pairwise(["", *lines]) if not (_CALLED.match(before) and _CALLED.match(line))]
+    return told[-most:]
 
 
 def seconds_in(observations: Mapping[str, Any], entry: Entry) -> float:
@@ -231,7 +232,7 @@ def facts_of(entry: Entry, prose: Prose, tried: Reproduction, stderr: str = "") 
         clause = prose["clauses"].get(f"{called(entry)}/{id_}", {})
         yield Fact("broken", f"{id_}: {clause['text']}" if clause else id_)
     yield Fact("repeat", tried.repeat(entry["id"], entry["kind"] == "crash"), verbatim=True)
-    for number, line in enumerate(stderr.rstrip().splitlines()[-_LAST_WORDS:]):
+    for number, line in enumerate(_last_words(stderr)):
         yield Fact("" if number else "stderr", cut(line))
     if entry["kind"] == "vector" and ("call" in entry or entry["verdict"] == "fail"):
         yield Fact("explain", tried.explain(entry["id"]), verbatim=True)

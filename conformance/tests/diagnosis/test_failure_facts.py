@@ -303,6 +303,14 @@ def test_a_difference_that_can_be_read_comes_before_digests() -> None:
     assert [alike.size for alike in group_alike(made.entries, made["prose"])] == [1, 3]
 
 
+def test_the_message_of_an_exception_is_told_also_where_a_long_trace_follows_it() -> None:
+    calls = "".join(f"    at call{k} (a.js:{k})\n" for k in range(9))
+    thrown = facts(lost(MAP, "boom"), stderr=f"a.js:7\n    ^\n\nError: no table\n{calls}\nNode.js v20\n")
+    at = thrown.index(("stderr", "a.js:7"))
+    said = [text for _, text in thrown[at : at + 5]]
+    assert said == ["a.js:7", "    ^", "Error: no table", "    at call0 (a.js:0)", "Node.js v20"]
+
+
 def test_an_exception_that_a_backend_answers_is_told_with_the_last_lines_of_its_stderr() -> None:
     apart = Difference("error.message", UNREGISTERED, "'TypeError: x'", "ill-typed")
     (entry,) = record(failed(BATCH, "thrown", difference=apart)).entries
@@ -311,7 +319,7 @@ def test_an_exception_that_a_backend_answers_is_told_with_the_last_lines_of_its_
     assert "perhaps of another check" in said
     calls = [f"    at call{k} (build.js:{k})" for k in range(20)]
     long = stderr_in({"stderr_tail": "\n".join(["chatter", "TypeError: x", *calls])}, entry)
-    assert long.splitlines()[1:] == ["TypeError: x", *calls[:4]]
+    assert long.splitlines()[1:] == ["chatter", "TypeError: x", calls[0]]
     ended = stderr_in({"stderr_tail": "\n".join([*calls, "ValueError: y"])}, entry)
     assert ended.splitlines()[-1] == "ValueError: y"
     (other,) = record(failed(BATCH, "wrong", difference=Difference("count", "7", "9"))).entries
