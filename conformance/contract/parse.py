@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conformance.contract.cel.advice import BadExpression
-from conformance.contract.cel.expression import BadLet, Environment, Expression, environment, taken_names
+from conformance.contract.cel.expression import BadLet, Environment, Expression, environment
 from conformance.contract.cel.functions import Function
 from conformance.contract.machine import (
     Machine,
@@ -77,9 +77,6 @@ class _Parser:
             self.machine = machine_from(self.source, self.named, self.problems)
         elif self.machine is not None:
             self.words = words_of(self.source, self.machine, inputs, outputs, self.problems)
-        for name in taken_names(inputs):
-            message = f"{name!r} is the name of a type in expressions, so no input can have it"
-            self.problems.append(self.source.problem(("inputs", name), "C005", message, "give the input another name"))
         if self.problems:
             raise MalformedContract(self.problems)
         before = self.environment(inputs, None)

@@ -366,12 +366,6 @@ TABLE = [
         "    hint: give the let another name",
     ),
     (
-        "input-named-like-a-type", C,
-        "high:  {type: uint64}", "high:  {type: uint64}\n  list: {type: uint64, default: 1}",
-        "C:11:9: C005 'list' is the name of a type in expressions, so no input can have it\n"
-        "    hint: give the input another name",
-    ),
-    (
         "let-named-like-a-type", C, "requires:\n", "let:\n  type: value\n\nrequires:\n",
         "C:16:9: C004 type has a meaning already in 'value'\n"
         "    hint: give the let another name",

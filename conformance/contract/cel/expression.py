@@ -43,7 +43,7 @@ from conformance.contract.types import (
 
 Activation = Mapping[str, Any]
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
-# Types of the engine, which no variable can be named after.
+# Types of the engine, which no variable can be named after: such an input has no value in expressions.
 TYPE_NAMES = frozenset(
     ("bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type", "uint"),
 )
@@ -298,11 +298,6 @@ def environment(
     return Environment(last.variables, last.engine, bound, silent, following, over=over, choices=choices)
 
 
-def taken_names(inputs: Struct) -> list[str]:
-    """The inputs that no expression can use, because a type of the engine has the name."""
-    return [one.name for one in _flatten("", inputs, lambda value: value) if one.name in TYPE_NAMES]
-
-
 def _declared(functions: Sequence[Function]) -> list[Any]:
     return [
         cel.FunctionDecl(
@@ -332,7 +327,7 @@ def _flatten(prefix: str, struct: Struct, read: _Read) -> list[Variable]:
         get = _reader(read, member)
         if member.optional and member.default is None:
             variables.append(Variable(f"has_{path}", cel.Type.BOOL, _presence(read, member.name)))
-        if not is_place(member.type):
+        if not is_place(member.type) and (path not in TYPE_NAMES or isinstance(member.type, Struct)):
             variables += _variables(path, member.type, get)
     return variables
 
@@ -345,6 +340,8 @@ def _silent(prefix: str, struct: Struct) -> Iterator[tuple[str, str]]:
             yield path, f"a {member.type} differs from run to run; no expression can depend on it"
         elif member.volatile:
             yield path, "it is volatile: held to its type, never looked at"
+        elif path in TYPE_NAMES and not isinstance(member.type, Struct):
+            yield path, "this is the name of a type in expressions; give the input another name"
         elif isinstance(member.type, Struct):
             yield from _silent(path, member.type)
 

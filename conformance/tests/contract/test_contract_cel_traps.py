@@ -14,7 +14,7 @@ from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
 from conformance.contract.cel.advice import BadExpression
 from conformance.contract.cel.engine import engine_function
-from conformance.contract.cel.expression import Environment, environment
+from conformance.contract.cel.expression import TYPE_NAMES, Environment, environment
 from conformance.contract.cel.functions import Function
 from conformance.contract.types import Field, ListOf, MapOf, Scalar, Struct, Value
 
@@ -183,6 +183,20 @@ def test_structs_are_dotted_variables_and_maps_and_lists_of_structs_are_columns(
     assert holds(env, 'cursors.epoch["d"] == 1u && cursors.global_index["d"] == 4u')
     assert holds(env, '"d" in cursors.epoch && !("q" in cursors.epoch)')
     assert holds(env, "steps.global_index == [9u, 0u]")
+
+
+@pytest.mark.parametrize("name", sorted(TYPE_NAMES))
+def test_an_input_named_like_a_type_leaves_the_other_inputs_their_expressions(name: str) -> None:
+    env = environment(Struct((Field(name, Scalar("uint64")), Field("other", Scalar("uint64")))), None, [])
+    assert env.compile("other > 0u").holds(env.bind({name: 0, "other": 1}))
+    with pytest.raises(BadExpression, match=f"^{name} has no value"):
+        env.compile(f"{name} > 0u")
+
+
+def test_the_types_that_no_variable_can_be_named_after_are_those_of_the_engine() -> None:
+    for name in TYPE_NAMES:
+        with pytest.raises(RuntimeError, match="ALREADY_EXISTS"):
+            cel.NewEnv(variables={name: cel.Type.INT}).compile("1 == 1")
 
 
 def test_a_self_describing_value_is_its_cbor_bytes(env: Environment) -> None:
