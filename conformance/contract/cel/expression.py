@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from cel_expr_python import cel
 
@@ -44,9 +44,10 @@ from conformance.contract.types import (
 Activation = Mapping[str, Any]
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\(")
 # Types of the engine, which no variable can be named after: such an input has no value in expressions.
-TYPE_NAMES = frozenset(
+TYPE_NAMES: Final = frozenset(
     ("bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type", "uint"),
 )
+_TAKEN: Final = "this is the name of a type in expressions; give the input another name"
 _NAMES = frozenset(function.name for function in FUNCTIONS)
 _HAS_MACRO = re.compile(r"(?<![\w.])has\s*\(")
 _TEXT = r"[rR]?(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"
@@ -263,9 +264,11 @@ def environment(
     `after` names what follows from all of these, each with its text and type; `silent` more names without a value.
     """
     both = (("", inputs), ("result", Struct(()) if outputs is None else outputs))
-    variables = [one for prefix, struct in both for one in _flatten(prefix, struct, lambda value: value)]
+    everything = [one for prefix, struct in both for one in _flatten(prefix, struct, lambda value: value)]
+    variables = [one for one in everything if one.name not in TYPE_NAMES]
     types = {variable.name: variable.type for variable in variables}
-    silent = {**dict(_silent(*both[0])), **(silent or {}), **dict(_silent(*both[1]))}
+    taken = {one.name: _TAKEN for one in everything if one.name in TYPE_NAMES}
+    silent = {**taken, **dict(_silent(*both[0])), **(silent or {}), **dict(_silent(*both[1]))}
     inside = [found for prefix, struct in both for found in walk(struct, prefix)]
     choices = {path: type_.values for path, type_ in inside if isinstance(type_, Enum)}
     declared = _declared(functions)
@@ -327,7 +330,7 @@ def _flatten(prefix: str, struct: Struct, read: _Read) -> list[Variable]:
         get = _reader(read, member)
         if member.optional and member.default is None:
             variables.append(Variable(f"has_{path}", cel.Type.BOOL, _presence(read, member.name)))
-        if not is_place(member.type) and (path not in TYPE_NAMES or isinstance(member.type, Struct)):
+        if not is_place(member.type):
             variables += _variables(path, member.type, get)
     return variables
 
@@ -340,8 +343,6 @@ def _silent(prefix: str, struct: Struct) -> Iterator[tuple[str, str]]:
             yield path, f"a {member.type} differs from run to run; no expression can depend on it"
         elif member.volatile:
             yield path, "it is volatile: held to its type, never looked at"
-        elif path in TYPE_NAMES and not isinstance(member.type, Struct):
-            yield path, "this is the name of a type in expressions; give the input another name"
         elif isinstance(member.type, Struct):
             yield from _silent(path, member.type)
 

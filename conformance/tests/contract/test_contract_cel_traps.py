@@ -193,6 +193,14 @@ def test_an_input_named_like_a_type_leaves_the_other_inputs_their_expressions(na
         env.compile(f"{name} > 0u")
 
 
+@pytest.mark.parametrize("name", sorted(TYPE_NAMES))
+def test_a_field_named_like_a_type_and_a_list_of_structs_so_named_keep_their_expressions(name: str) -> None:
+    inner = Struct((Field(name, Scalar("uint64")),))
+    env = environment(Struct((Field("steps", ListOf(inner)), Field(name, ListOf(inner)))), None, [])
+    bound = env.bind({"steps": [{name: 1}], name: [{name: 2}]})
+    assert env.compile(f"steps.{name}[0] == 1u && {name}.{name}[0] == 2u").holds(bound)
+
+
 def test_the_types_that_no_variable_can_be_named_after_are_those_of_the_engine() -> None:
     for name in TYPE_NAMES:
         with pytest.raises(RuntimeError, match="ALREADY_EXISTS"):
