@@ -193,5 +193,7 @@ def test_a_file_that_ends_within_its_last_page_is_refused(tmp_path: Path) -> Non
     assert outcome(literal, tmp_path, "shop.db") == "CONTRACT_VIOLATION"
     with pytest.raises(ContractFailure, match=r"2 pages of 4096 bytes: got 8191 bytes; it was cut off; copy it again"):
         fast(root=str(tmp_path), path="shop.db", declaration={})
+    (tmp_path / f"{'n' * 252}.db").write_bytes(content[:-1])  # no log can have a name beside it
+    assert [outcome(load, tmp_path, f"{'n' * 252}.db") for load in BOTH] == ["CONTRACT_VIOLATION"] * 2
     file.write_bytes(content + b"more")
     assert [outcome(load, tmp_path, "shop.db") for load in BOTH] == ["loaded", "loaded"]

@@ -131,14 +131,21 @@ def check_length(connection: sqlite3.Connection, file: Path) -> None:
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()
     # Pages that are in the log need not be in the file.
-    if file.stat().st_size < pages * size and not has_log(file):
+    if length(file) < pages * size and not has_log(file):
         raise refusal("CONTRACT_VIOLATION", f"{file.name}: shorter than its {pages} pages of {size} bytes")
 
 
 def has_log(file: Path) -> bool:
     """Return whether changes may lie beside the file, in its write-ahead log."""
-    log = Path(f"{file}-wal")
-    return log.exists() and log.stat().st_size > 0
+    return length(Path(f"{file}-wal")) > 0
+
+
+def length(file: Path) -> int:
+    """Return the number of bytes of a file, 0 where there is none or its name is too long."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def read_schema(connection: sqlite3.Connection, name: str, strict: bool) -> SourceTable:

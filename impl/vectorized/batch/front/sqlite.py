@@ -159,7 +159,7 @@ def _connected(file: Path) -> sqlite3.Connection:
 def _judge_length(connection: sqlite3.Connection, file: Path) -> None:
     """Refuse a file that lacks a part of its last page, which SQLite reads as zeros."""
     pages, size = (connection.execute(f"PRAGMA {word}").fetchone()[0] for word in ("page_count", "page_size"))
-    got = file.stat().st_size
+    got = _bytes(file)
     if got < pages * size and not _logged(file):  # with a log, a page may be there and not yet in the file
         said = f"file {file.name!r} must have its {pages} pages of {size} bytes: got {got} bytes"
         raise refuse("CONTRACT_VIOLATION", f"{said}; it was cut off; copy it again, or restore another copy")
@@ -167,8 +167,15 @@ def _judge_length(connection: sqlite3.Connection, file: Path) -> None:
 
 def _logged(file: Path) -> bool:
     """Return whether the write-ahead log of a file has anything in it."""
-    log = file.with_name(f"{file.name}-wal")
-    return log.exists() and log.stat().st_size > 0
+    return _bytes(file.parent / f"{file.name}-wal") > 0
+
+
+def _bytes(file: Path) -> int:
+    """Return how many bytes a file has; none where it does not exist, or cannot for its long name."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def _refusal(what: str, reason: Exception, limits: FileLimits) -> ContractFailure:
