@@ -43,8 +43,10 @@ def origin(file: Path, wishes: Wishes, embedder: object) -> str:
     said = [wishes.words, sorted(wishes.leave_out), wishes.dangling, asked]
     told = [FORMAT, *said, kind.__module__, kind.__qualname__, dimension]
     whole = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    for part in (file, file.with_name(f"{file.name}-wal")):
-        if part.is_file():
+    # The log lies beside the file itself, not beside a link to it; reading alone makes an empty one.
+    file = file.resolve()
+    for part in (file, Path(f"{file}-wal")):
+        if part.is_file() and part.stat().st_size:
             with part.open("rb") as stream:
                 whole.update(hashlib.file_digest(stream, "sha256").digest())
     return whole.hexdigest()

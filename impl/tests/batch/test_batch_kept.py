@@ -82,6 +82,24 @@ def test_another_file_declaration_or_embedder_is_loaded_anew(shop: Path, tmp_pat
     assert all(name in (folder / DESCRIPTION).read_text() for name in named)  # nothing old is left
 
 
+@pytest.mark.parametrize("name", ["shop.db", "linked.db"])
+def test_a_file_in_wal_mode_is_loaded_anew_only_where_its_log_has_changes(
+    shop: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("linked.db").symlink_to(shop)
+    with closing(sqlite3.connect(shop)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    open_database(name, DECLARATION, keep="kept")
+    kept = Path("kept", DESCRIPTION).stat().st_ino
+    open_database(name, DECLARATION, keep="kept")  # beside it is the empty log that the first reading made
+    assert Path("kept", DESCRIPTION).stat().st_ino == kept
+    with closing(sqlite3.connect(shop)) as connection:
+        connection.execute("UPDATE orders SET total = 1.5 WHERE id = 1")
+        connection.commit()
+        assert same(open_database(name, DECLARATION, keep="kept"), open_database(name, DECLARATION))
+
+
 def flipped(folder: Path) -> None:
     file = max(folder.glob("*.bin"), key=lambda one: one.stat().st_size)
     content = bytearray(file.read_bytes())

@@ -182,5 +182,18 @@ def test_rows_are_those_of_the_table_where_an_index_of_it_is_damaged(tmp_path: P
     content = made(tmp_path / "shop.db", f"CREATE TABLE t ({columns}); INSERT INTO t VALUES {rows}")
     asked = {"root": str(tmp_path), "path": "shop.db", "declaration": {}}
     whole = agreed(METHOD, asked)
-    (tmp_path / "shop.db").write_bytes(content[:-1])  # the last page is the index of the primary key
+    (tmp_path / "shop.db").write_bytes(content[:-4096] + bytes(4096))  # the last page is the index of the primary key
     assert agreed(METHOD, asked) == whole
+
+
+def test_a_file_that_ends_within_its_last_page_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "shop.db"
+    content = made(file, "CREATE TABLE t (x REAL); INSERT INTO t VALUES (1.5)")
+    file.write_bytes(content[:-1])
+    assert outcome(literal, tmp_path, "shop.db") == "CONTRACT_VIOLATION"
+    with pytest.raises(ContractFailure, match=r"2 pages of 4096 bytes: got 8191 bytes; it was cut off; copy it again"):
+        fast(root=str(tmp_path), path="shop.db", declaration={})
+    (tmp_path / f"{'n' * 252}.db").write_bytes(content[:-1])  # no log can have a name beside it
+    assert [outcome(load, tmp_path, f"{'n' * 252}.db") for load in BOTH] == ["CONTRACT_VIOLATION"] * 2
+    file.write_bytes(content + b"more")
+    assert [outcome(load, tmp_path, "shop.db") for load in BOTH] == ["loaded", "loaded"]

@@ -95,17 +95,57 @@ def open_sqlite(file: Path) -> Iterator[SqliteSource]:
     The file is not written, and nothing in its schema is trusted.
     """
     try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with (
+            closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as first,
+            closing(readable(first, file.resolve())) as connection,
+        ):
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             end = monotonic() + SECONDS
             connection.set_progress_handler(lambda: monotonic() > end, STEPS)
+            check_length(connection, file.resolve())
             yield SqliteSource(connection)
     except MemoryError as reason:
         raise refusal("LIMIT_EXCEEDED", f"{file.name}: there is not enough memory for it") from reason
     except (sqlite3.Error, UnicodeError) as reason:  # a name in a damaged schema is no text
         exceeded = getattr(reason, "sqlite_errorname", "") in EXCEEDED
         raise refusal("LIMIT_EXCEEDED" if exceeded else "CONTRACT_VIOLATION", f"{file.name}: {reason}") from reason
+
+
+def readable(connection: sqlite3.Connection, file: Path) -> sqlite3.Connection:
+    """Return a connection that can read the file.
+
+    In a folder where it cannot write, SQLite opens a file in WAL mode only if it is told that nothing changes it.
+    """
+    try:
+        connection.execute("PRAGMA schema_version")
+    except sqlite3.OperationalError as reason:
+        if reason.sqlite_errorname != "SQLITE_CANTOPEN" or has_log(file):
+            raise
+        return sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)
+    return connection
+
+
+def check_length(connection: sqlite3.Connection, file: Path) -> None:
+    """Refuse a file that ends within its last page, which SQLite would read with zeros behind the end."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    # Pages that are in the log need not be in the file.
+    if length(file) < pages * size and not has_log(file):
+        raise refusal("CONTRACT_VIOLATION", f"{file.name}: shorter than its {pages} pages of {size} bytes")
+
+
+def has_log(file: Path) -> bool:
+    """Return whether changes may lie beside the file, in its write-ahead log."""
+    return length(Path(f"{file}-wal")) > 0
+
+
+def length(file: Path) -> int:
+    """Return the number of bytes of a file, 0 where there is none or its name is too long."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def read_schema(connection: sqlite3.Connection, name: str, strict: bool) -> SourceTable:

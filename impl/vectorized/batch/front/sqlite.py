@@ -109,18 +109,73 @@ class SqliteFile:
 def opened(file: Path, limits: FileLimits) -> Iterator[SqliteFile]:
     """Give an open file, which is only read and whose schema is not trusted."""
     try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(_connected(file.resolve())) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value_bytes)
             # A function, no collation: the schema of a file cannot use it (trusted_schema).
             connection.create_function("utf8", 1, lambda value: value.encode() if isinstance(value, str) else value)
             until = monotonic() + limits.seconds
             connection.set_progress_handler(lambda: monotonic() > until, STEPS)
+            _judge_length(connection, file.resolve())
             yield SqliteFile(connection, limits)
     except MemoryError:
         raise refuse("LIMIT_EXCEEDED", f"{file.name} must fit into memory: got a value that does not") from None
     except (sqlite3.Error, UnicodeError) as reason:  # a damaged schema may hold names that are no texts
         raise _refusal(f"file {file.name!r}", reason, limits) from reason
+
+
+# What SQLite says of a file with changes beside it that it cannot read here: what that is, and what to do.
+UNREAD = {
+    "SQLITE_CANTOPEN": (
+        "changes in {}-wal, which SQLite reads only in a folder that it can write to",
+        "copy both files to such a folder, or run `PRAGMA wal_checkpoint(TRUNCATE)` where the file can be written",
+    ),
+    "SQLITE_READONLY_ROLLBACK": (
+        "half a change, and {}-journal beside it: the program that wrote was stopped",
+        "run `sqlite3 FILE 'PRAGMA schema_version'` where both files can be written: SQLite takes the change back",
+    ),
+}
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    """Return a connection that reads; ContractFailure where changes beside the file cannot be read."""
+    connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
+    try:
+        connection.execute("PRAGMA schema_version")
+    except sqlite3.Error as reason:
+        connection.close()
+        said = reason.sqlite_errorname
+        if said == "SQLITE_CANTOPEN" and not _logged(file):
+            # In WAL mode SQLite wants to make a log, and cannot in this folder; what nothing changes needs none.
+            return sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)
+        if said not in UNREAD:
+            raise
+        got, hint = UNREAD[said]
+        what = f"file {file.name!r} must be whole: got {got.format(file.name)}; {hint}"
+        raise refuse("CONTRACT_VIOLATION", what) from reason
+    return connection
+
+
+def _judge_length(connection: sqlite3.Connection, file: Path) -> None:
+    """Refuse a file that lacks a part of its last page, which SQLite reads as zeros."""
+    pages, size = (connection.execute(f"PRAGMA {word}").fetchone()[0] for word in ("page_count", "page_size"))
+    got = _bytes(file)
+    if got < pages * size and not _logged(file):  # with a log, a page may be there and not yet in the file
+        said = f"file {file.name!r} must have its {pages} pages of {size} bytes: got {got} bytes"
+        raise refuse("CONTRACT_VIOLATION", f"{said}; it was cut off; copy it again, or restore another copy")
+
+
+def _logged(file: Path) -> bool:
+    """Return whether the write-ahead log of a file has anything in it."""
+    return _bytes(file.parent / f"{file.name}-wal") > 0
+
+
+def _bytes(file: Path) -> int:
+    """Return how many bytes a file has; none where it does not exist, or cannot for its long name."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def _refusal(what: str, reason: Exception, limits: FileLimits) -> ContractFailure:
