@@ -59,6 +59,13 @@ def test_a_message_in_bad_form_is_a_protocol_error_that_can_be_printed(form: str
     assert len(reason.reason) < 1000
 
 
+@pytest.mark.parametrize("form", ["text", "empty_line", "binary", "id_missing"])
+def test_what_is_printed_during_a_call_is_explained_like_a_banner_at_hello(form: str) -> None:
+    reason = lost_on_seven(process("answers_seven_in_bad_form", form, timeout=5))
+    assert isinstance(reason, ProtocolError)
+    assert reason.reason.endswith("; stdout belongs to the protocol, prints belong on stderr")
+
+
 NOT_ONE = {
     "result_and_error": "an answer with both a result and an error; it must have one of them",
     "neither": "an answer with neither a result nor an error; it must have one of them",
@@ -210,7 +217,7 @@ def test_a_backend_that_exits_at_hello_is_quoted() -> None:
 
 
 def test_a_banner_on_stdout_is_explained() -> None:
-    with pytest.raises(BadHello, match=r"Loading checkpoint.*prints belong on stderr"):
+    with pytest.raises(BadHello, match=r"Loading checkpoint.*prints belong on stderr\Z"):
         process("prints_a_banner").hello()
 
 
