@@ -36,8 +36,8 @@ def lost_on_seven(running: Process) -> object:
 SAID = {
     "id_as_string": "an answer with the id '1', which was never asked",
     "id_as_float": "an answer with the id 1.0, which was never asked",
-    "id_true": "an answer with the id True, which was never asked",
-    "id_null": "an answer with the id None, which was never asked, saying {'code': -32700, 'message': 'Parse error'}",
+    "id_true": "an answer with the id true, which was never asked",
+    "id_null": "an answer with the id null, which was never asked, saying {'code': -32700, 'message': 'Parse error'}",
     "id_missing": "a message without the `id` of its request (wanted is "
     """{"jsonrpc": "2.0", "id": .., "result": ..}, found is 'jsonrpc', 'result')""",
     "byte_order_mark": "a line that begins with a byte order mark, where UTF-8 without one is wanted",
