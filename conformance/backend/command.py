@@ -26,6 +26,7 @@ from conformance.backend.carrier import GRACE
 from conformance.backend.guardian import guardian
 from conformance.backend.hello import BadHello, Hello, WrongHello, hello_from
 from conformance.backend.outcome import (
+    STDOUT_IS_WIRE,
     Crash,
     Lost,
     LostBackend,
@@ -50,7 +51,6 @@ _CHUNK: Final = 1 << 18
 _STDERR_TAIL: Final = 4096  # bytes of stderr kept for the observations
 _LOOK: Final = 0.1  # seconds between two checks that the process lives; its children may keep stdout open
 _DEAF: Final = "it closed its stdout and went on running"
-_STDOUT_IS_WIRE: Final = "stdout belongs to the protocol, prints belong on stderr"
 
 
 class Process:
@@ -236,7 +236,7 @@ class Process:
             for message in self._splitter.feed(bytes(self._room[:count])):
                 self._accept(message)
         except Garbage as garbage:
-            raise self._lost(ProtocolError(f"{garbage.reason}: {garbage.sample!r}")) from None
+            raise self._lost(ProtocolError(f"{garbage.reason}: {garbage.sample!r}; {STDOUT_IS_WIRE}")) from None
         return True
 
     def _read_stderr(self) -> None:
@@ -308,7 +308,7 @@ class Process:
                 why = unfinished(begun) or "; nothing came on stdout (is a flush missing after the answer?)"
                 return BadHello(f"no answer to tally.hello within {seconds:g} s{why}", reason, stderr)
             case ProtocolError(sentence):
-                return BadHello(f"tally.hello was answered by {sentence}; {_STDOUT_IS_WIRE}", reason, stderr)
+                return BadHello(f"tally.hello was answered by {sentence}", reason, stderr)
 
     def _stderr_text(self) -> str:
         return self.stderr_tail.decode("utf-8", "replace")

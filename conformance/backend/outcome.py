@@ -13,6 +13,7 @@ from conformance.codec.framing import Dialect
 from conformance.codec.scalar import IllTyped, shorten
 
 NOT_ASKED: Final = "not asked: "  # the reason of a protocol error that only says that an earlier loss was the cause
+STDOUT_IS_WIRE: Final = "stdout belongs to the protocol, prints belong on stderr"
 UNREGISTERED: Final = "a registered failure code"  # the expected text if an error belongs to no contract
 
 
@@ -158,7 +159,8 @@ def unexpected_message(message: Mapping[str, Any]) -> ProtocolError:
     said = f", saying {shorten(error, 200)}" if error is not None else ""
     if "id" not in message:
         members = ", ".join(map(shorten, list(message)[:_SHOWN])) or "none"
-        return ProtocolError(f"a message without the `id` of its request ({_ENVELOPE}, found is {members}){said}")
+        lacking = f"a message without the `id` of its request ({_ENVELOPE}, found is {members}){said}"
+        return ProtocolError(f"{lacking}; {STDOUT_IS_WIRE}")
     return ProtocolError(f"an answer with the id {shorten(message.get('id'), 40)}, which was never asked{said}")
 
 

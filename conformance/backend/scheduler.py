@@ -88,7 +88,8 @@ class TimeoutBudget:
         """Count one timeout, whether or not a check repeats it."""
         if self._counted(0) == 1:
             bound = f"after {self.most} timeouts, {self.most * self._timeout:g} s in all"
-            self.tell(f"no answer within {self._timeout:g} s; a silent backend is given up on {bound}")
+            said = f"no answer within {self._timeout:g} s; a silent backend is given up on {bound}"
+            self.tell(f"{said}; a smaller --timeout or `tally run -x` ends the run sooner")
 
     def silent(self, key: str) -> None:
         """Note that the check with this key was silent when it ran alone."""

@@ -275,7 +275,7 @@ def _end_on_signals() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command line as a process of its own."""
     # The specification is a large graph that is never freed; the default thresholds cost a sixth of a run.
     gc.set_threshold(100_000, 10, 10)
     if os.environ.get("COLUMNS") == "0":  # from a terminal without a width; every report would be empty

@@ -12,8 +12,9 @@ from typing import Final
 
 import click
 
-from conformance.cli.console import say, write_report, writing
+from conformance.cli.console import CommandError, say, write_report, writing
 from conformance.cli.suite import current_suite
+from conformance.contract.suite import Suite
 from conformance.report.record import Record
 from conformance.report.summary import MOST_FAILURES
 from conformance.report.writer import FILES, FORMATS, OBSERVATIONS, Observations, observations_text, page
@@ -56,6 +57,16 @@ class Outputs:
     def on_stdout(self) -> bool:
         """Whether a report goes to stdout, so that the terminal's report must go elsewhere."""
         return any(output.path == STDOUT for output in self.files)
+
+    def require_apart(self, suite: Suite) -> None:
+        """Refuse to write over what the run reads; raises CommandError."""
+        # A folder that is the whole suite (vectors = ".") has room for reports too.
+        folders = [folder for folder in (suite.spec, suite.vectors) if folder.resolve() != suite.root]
+        for path, place in self._named():
+            for read in (suite.file, *folders):
+                if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(read)):
+                    message = f"{suite.file.name}, the contracts and the vectors are inputs of the run"
+                    raise CommandError(place, "T005", message, "name a file elsewhere")
 
     def clear(self) -> None:
         """Remove the reports of an earlier run, so that they are not mistaken for those of a run that judges nothing.

@@ -247,6 +247,7 @@ def command(
             raise click.UsageError(said)
     outputs = outputs_of(None if listed else output, () if listed else formats, backends)
     if not listed:
+        outputs.require_apart(current_suite())
         outputs.clear()
     library = specification()
     corpus = frozen_vectors(library, least=1)

@@ -46,7 +46,10 @@ def show_path(path: ValuePath) -> str:
 
 
 def shorten(value: Any, limit: int = _LIMIT) -> str:
-    """The repr of a value in about `limit` characters, made without building a long one, however deep the value is."""
+    """The repr of a value in about `limit` characters, made without building a long one, however deep the value is.
+
+    None, True and False are null, true and false, as on the wire.
+    """
     if isinstance(value, str | bytes) and len(value) > limit:
         return f"{value[:limit]!r}... ({len(value)} long)"
     text = _BRIEF.repr(value)
@@ -62,6 +65,12 @@ class _Brief(reprlib.Repr):
         super().__init__()
         self.maxlevel, self.maxdict = 4, 8
         self.maxlist = self.maxtuple = self.maxstring = self.maxother = self.maxlong = 4 * _LIMIT
+
+    def repr_NoneType(self, value: None, level: int) -> str:  # noqa: N802 - Repr looks for the name of the type
+        return "null"
+
+    def repr_bool(self, value: bool, level: int) -> str:
+        return "true" if value else "false"
 
     def repr_bytes(self, value: bytes, level: int) -> str:
         return repr(value[:_LIMIT])

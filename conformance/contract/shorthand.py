@@ -39,6 +39,9 @@ _TENSORS: Final = frozenset({"bool", "int8", "int16", "float16", "float32", "flo
 # The keys of a map under one of these are names, never forms.
 _NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state"})
 
+# The same below `vectors`, if the keys are inputs; a base has no key of its own that says so.
+_INPUTS: Final = frozenset({"matrix", "feed", "each", "vary", "sweep", "random"})
+
 
 def written_out(source: Source) -> Source:
     """The source with every short form replaced by its value, and without `values`; raises MalformedContract.
@@ -72,6 +75,7 @@ class _Writer:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.named: Mapping[str, Any] = source.value.get(VALUES, {})
+        self.inputs = frozenset(_inputs(source.value))
         self.values: dict[ValuePath, Position] = {}
         self.keys: dict[ValuePath, Position] = {}
         self.under_way: list[str] = []
@@ -102,7 +106,7 @@ class _Writer:
             return [self.out(part, (*at, k), to and (*to, k)) for k, part in enumerate(value)]
         if not isinstance(value, dict):
             return value
-        form = "" if at[-1] in _NAMES and at[0] != VALUES else _form(value)
+        form = "" if (at[-1] in _NAMES and at[0] != VALUES) or self.has_inputs(value, at) else _form(value)
         if not form:
             return {key: self.out(part, (*at, key), to and (*to, key)) for key, part in value.items()}
         try:
@@ -115,6 +119,11 @@ class _Writer:
         except (AttributeError, TypeError, ValueError, OverflowError) as error:
             message, hint = f"{form}: a part is of the wrong kind ({error!s:.80})", "docs/language.md, Long values"
             raise self.source.malformed(at, "C018", message, hint) from None
+
+    def has_inputs(self, value: Mapping[str, Any], at: ValuePath) -> bool:
+        """Whether the keys of a map are inputs, which may be called like a form."""
+        in_place = (at[0] == "vectors" and at[-1] in _INPUTS) or (at[0] == "bases" and len(at) == 2)
+        return in_place and value.keys() <= self.inputs
 
     def measured(self, made: Any) -> Any:
         """The value that a form was replaced by; refuses one that is nested too deep or makes the file too large."""
@@ -281,6 +290,14 @@ def _extent(value: Any) -> tuple[int, int]:
                 inner += one.values()
         depth, level = depth + 1, inner
     return depth, size
+
+
+def _inputs(contract: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the inputs of an operator, or of the operations of a machine."""
+    operations = contract.get("operations")
+    for owner in (contract, *(operations.values() if isinstance(operations, dict) else ())):
+        if isinstance(owner, dict) and isinstance(owner.get("inputs"), dict):
+            yield from owner["inputs"]
 
 
 def _form(value: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from conformance.backend.outcome import UNREGISTERED, is_unasked, kind_of_loss
+from conformance.codec.scalar import shorten
 from conformance.report.record import Entry, Prose, Record, called, cited_by_guards
 from conformance.report.untrusted import for_log, one_line, printable
 from conformance.vectors.compact import is_marker
@@ -192,7 +193,8 @@ def headline(entry: Entry) -> str:
         return str(message)
     difference: Mapping[str, Any] = entry.get("difference", {})
     if difference:
-        return f"{difference['path']}: expected {difference['expected']!r:.80}, found {difference['actual']!r:.80}"
+        expected, actual = shorten(difference["expected"]), shorten(difference["actual"])
+        return f"{difference['path']}: expected {expected}, found {actual}"
     return str(entry["verdict"])
 
 

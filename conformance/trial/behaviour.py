@@ -11,6 +11,7 @@ from conformance.backend.driver import RESTART, Call, Conversation, RestartReque
 from conformance.backend.outcome import BadAnswer, ObservedFailure, ObservedResult, observe
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import Dialect
+from conformance.codec.scalar import shorten
 from conformance.contract.model import Contract
 from conformance.trial.bystanders import AmongBystanders, one_of_each_group, roots_in, with_harness_reads
 from conformance.trial.check import Check, Difference, FailedCall, Kind, Result, Verdict, answer_of, lost, walk_failure
@@ -161,7 +162,7 @@ class BehaviourRules:
             observed, declared = call.observed, self.codebook[call.operator].contract.codes
             asked = FailedCall(call.operator, call.inputs, answer_of(observed))
             if isinstance(observed, BadAnswer):
-                where = Difference("answer", observed.error.expected, repr(observed.error.found), "ill-typed")
+                where = Difference("answer", observed.error.expected, shorten(observed.error.found), "ill-typed")
                 return Result(check, Verdict.FAIL, "result", message=str(observed.error), difference=where, call=asked)
             if isinstance(observed, ObservedFailure) and observed.code not in declared:
                 where = Difference("error.message", "one of " + ", ".join(sorted(declared)), observed.code)

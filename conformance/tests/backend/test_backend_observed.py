@@ -20,7 +20,10 @@ from conformance.backend.outcome import (
     observe,
 )
 from conformance.codec.framing import DIALECTS
+from conformance.contract.types import Struct
 from conformance.tests.backends import CODEBOOK
+from conformance.vectors.case import ExpectedFailure
+from conformance.vectors.conversation.difference import difference
 
 RECORD = {"failure_code": "CONTRACT_VIOLATION", "failure_operator": "Echo_v1"}
 
@@ -49,7 +52,7 @@ def test_a_well_typed_outcome_is_observed() -> None:
         (RawResult({"n": float("inf")}), "n: expected uint64 as a decimal string, found inf"),
         (RawResult({"n": deep(900)}), "n: expected uint64 as a decimal string, found [[[["),
         (RawResult(deep(900)), "result: expected an object, found [[[["),
-        (RawResult(None), "result: expected an object, found None"),
+        (RawResult(None), "result: expected an object, found null"),
         (RawResult({"n": "7", "a\x1b[31m": 1}), 'result["a\\u001b[31m"]: expected no such field, found 1'),
         (Failure(1801, "NO_SUCH_CODE", RECORD), "error.message: expected a registered failure code"),
         (Failure(-32601, "Method not found", None), "error.message: expected a registered failure code"),
@@ -60,7 +63,7 @@ def test_a_well_typed_outcome_is_observed() -> None:
         ),
         (Failure(1801.0, "CONTRACT_VIOLATION", RECORD), "error.code: expected 1801"),
         (Failure("1801", "CONTRACT_VIOLATION", RECORD), "error.code: expected 1801"),
-        (Failure(1801, "CONTRACT_VIOLATION", None), "error.data: expected an object, found None"),
+        (Failure(1801, "CONTRACT_VIOLATION", None), "error.data: expected an object, found null"),
         (Failure(1801, "CONTRACT_VIOLATION", {**RECORD, "t": "0"}), "error.data.t: expected no such field"),
     ],
 )
@@ -70,6 +73,15 @@ def test_an_ill_typed_answer_is_refused_with_its_path(outcome: Any, said: str) -
     assert str(bad.error).startswith(said)
     assert len(str(bad.error)) < 400
     assert str(bad.error).isprintable()
+
+
+def test_an_ill_typed_answer_is_shown_with_null_true_and_false_as_on_the_wire() -> None:
+    bad = seen(RawResult({"n": {"a": [None, True, False, "None"]}}))
+    assert isinstance(bad, BadAnswer)
+    found = difference(ExpectedFailure("CONTRACT_VIOLATION", {}), bad, Struct(()), Struct(()))
+    assert found is not None
+    assert found.actual == "{'a': [null, true, false, 'None']}"
+    assert str(bad.error).endswith(f", found {found.actual}")
 
 
 @pytest.mark.parametrize("outcome", [Crash("it exited with status 1"), Timeout(2.0), ProtocolError("garbage")])

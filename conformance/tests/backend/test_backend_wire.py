@@ -36,8 +36,8 @@ def lost_on_seven(running: Process) -> object:
 SAID = {
     "id_as_string": "an answer with the id '1', which was never asked",
     "id_as_float": "an answer with the id 1.0, which was never asked",
-    "id_true": "an answer with the id True, which was never asked",
-    "id_null": "an answer with the id None, which was never asked, saying {'code': -32700, 'message': 'Parse error'}",
+    "id_true": "an answer with the id true, which was never asked",
+    "id_null": "an answer with the id null, which was never asked, saying {'code': -32700, 'message': 'Parse error'}",
     "id_missing": "a message without the `id` of its request (wanted is "
     """{"jsonrpc": "2.0", "id": .., "result": ..}, found is 'jsonrpc', 'result')""",
     "byte_order_mark": "a line that begins with a byte order mark, where UTF-8 without one is wanted",
@@ -57,6 +57,13 @@ def test_a_message_in_bad_form_is_a_protocol_error_that_can_be_printed(form: str
     assert reason.reason.startswith(SAID.get(form, "a"))
     assert reason.reason.isprintable()
     assert len(reason.reason) < 1000
+
+
+@pytest.mark.parametrize("form", ["text", "empty_line", "binary", "id_missing"])
+def test_what_is_printed_during_a_call_is_explained_like_a_banner_at_hello(form: str) -> None:
+    reason = lost_on_seven(process("answers_seven_in_bad_form", form, timeout=5))
+    assert isinstance(reason, ProtocolError)
+    assert reason.reason.endswith("; stdout belongs to the protocol, prints belong on stderr")
 
 
 NOT_ONE = {
@@ -210,7 +217,7 @@ def test_a_backend_that_exits_at_hello_is_quoted() -> None:
 
 
 def test_a_banner_on_stdout_is_explained() -> None:
-    with pytest.raises(BadHello, match=r"Loading checkpoint.*prints belong on stderr"):
+    with pytest.raises(BadHello, match=r"Loading checkpoint.*prints belong on stderr\Z"):
         process("prints_a_banner").hello()
 
 

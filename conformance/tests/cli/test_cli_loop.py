@@ -107,6 +107,33 @@ def test_no_report_takes_the_place_of_the_list_of_expected_failures(tmp_path: Pa
     assert (tmp_path / "known.yaml").read_text() == "[]"
 
 
+@pytest.mark.parametrize("inside", ["tally.toml", "spec/small/types.yaml", "vectors/index.json", "vectors/new.json"])
+def test_no_report_takes_the_place_of_an_input_of_the_run(inside: str, built: Path, capsys: Capture) -> None:
+    before = {file: file.read_bytes() for file in built.rglob("*") if file.is_file()}
+    (built.parent / "link").symlink_to(built)
+    assert run("--format", "text=-", "--format", f"json={built.parent}/link/vectors/../{inside}") == 2
+    printed = capsys.readouterr()
+    assert f"{inside}': T005 tally.toml, the contracts and the vectors are inputs of the run" in printed.err
+    assert printed.out == ""
+    assert {file: file.read_bytes() for file in built.rglob("*") if file.is_file()} == before
+
+
+def test_a_suite_whose_vectors_are_beside_its_file_has_room_for_a_report(built: Path) -> None:
+    settings = built / "tally.toml"
+    settings.write_text(settings.read_text().replace('vectors = "vectors"', 'vectors = "."'))
+    for file in (built / "vectors").iterdir():
+        file.rename(built / file.name)
+    assert run("--format", f"json={built}/report.json") == 0
+    assert run("--format", f"json={settings}") == 2
+
+
+def test_a_report_takes_the_place_of_an_earlier_one(built: Path) -> None:
+    report = built / "vectors.json"
+    for _ in range(2):
+        assert run("--format", f"json={report}") == 0
+    assert read_record(report.read_bytes())
+
+
 def test_the_checks_that_failed_last_are_run_alone_and_the_verdict_says_so(capsys: Capture) -> None:
     assert run("--backend", BAD) == 1
     capsys.readouterr()

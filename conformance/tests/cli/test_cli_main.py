@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from conformance.cli import main
 from conformance.cli.console import CommandError, nearest
 from conformance.contract.yaml.source import MalformedContract, Position, Problem
-from conformance.tests.processes import python
+from conformance.tests.processes import ROOT, python
 
 HEAVY = ("cel_expr_python", "numpy", "hypothesis", "rich", "jsonschema", "cbor2", "yaml", "pytest")
 
@@ -19,6 +20,15 @@ def test_the_version_imports_nothing_heavy() -> None:
     code = "import sys\nfrom conformance.cli.main import status_of\nstatus_of(['--version'])\nstatus_of(['--help'])\n"
     code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
     assert python("-c", code).stdout.splitlines()[-1] == "[]"
+
+
+def test_ctrl_c_while_the_modules_are_imported_ends_as_later(tmp_path: Path) -> None:
+    script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["tally"]
+    module, _, function = script.partition(":")
+    (tmp_path / "click.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nfrom {module} import {function}\n{function}()"
+    done = python("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "interrupted: no judgement\n")
 
 
 @pytest.mark.parametrize(

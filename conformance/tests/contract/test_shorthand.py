@@ -76,6 +76,21 @@ def test_a_form_is_the_value_that_it_stands_for(form: str, value: Any) -> None:
     assert value_of(form) == value
 
 
+OPERATOR = "inputs: {repeat: {type: uint64}, like: {type: string}}"
+MACHINE = "operations: {Put: {inputs: {repeat: {type: uint64}}}, Get: {inputs: {like: {type: string}}}, Off: {}}"
+
+
+@pytest.mark.parametrize("inputs", [OPERATOR, MACHINE])
+def test_an_input_that_is_called_like_a_form_is_this_input(inputs: str) -> None:
+    bases = "bases: {few: {repeat: 3}, near: {like: blob}, whole: {like: header, set: {a: {repeat: [b, 2]}}}}"
+    groups = "vectors: [{matrix: {repeat: [1, 2]}}, {set: {data: {matrix: {series: {start: 1, count: 2}}}}}]"
+    made = written_out(parse(f"{NAMED}{inputs}\n{bases}\n{groups}\n", "x.yaml")).value
+    assert made["bases"]["few"] == {"repeat": 3}
+    assert made["bases"]["near"] == {"like": "blob"}
+    assert made["bases"]["whole"]["a"] == "bb"
+    assert made["vectors"] == [{"matrix": {"repeat": [1, 2]}}, {"set": {"data": {"matrix": [1, 2]}}}]
+
+
 def test_a_path_may_go_through_a_key_with_dots() -> None:
     named = "values: {files: {a.b: 2, d: {e/f.bin: 1, g: 2}}}\n"
     form = "here: {like: files, set: {a.b: 3}, unset: [d.e/f.bin]}\n"

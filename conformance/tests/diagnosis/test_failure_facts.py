@@ -16,7 +16,7 @@ from rich.console import Console
 from conformance.backend.outcome import UNREGISTERED, ObservedFailure, ObservedResult
 from conformance.cli.main import status_of
 from conformance.contract.model import Contract
-from conformance.report.failure import facts_of, group_alike, reproduction_in, stderr_in
+from conformance.report.failure import facts_of, group_alike, headline, reproduction_in, stderr_in
 from conformance.report.mistake_shapes import looks_like
 from conformance.report.record import Record
 from conformance.report.terminal import show
@@ -324,3 +324,8 @@ def test_an_exception_that_a_backend_answers_is_told_with_the_last_lines_of_its_
     assert ended.splitlines()[-1] == "ValueError: y"
     (other,) = record(failed(BATCH, "wrong", difference=Difference("count", "7", "9"))).entries
     assert stderr_in({"stderr_tail": "chatter\n"}, other) == ""
+
+
+def test_a_headline_has_null_true_and_false_as_on_the_wire() -> None:
+    (entry,) = record(failed(BATCH, "flag", difference=Difference("flags", [True, False], [True, None]))).entries
+    assert headline(entry) == "flags: expected [true, false], found [true, null]"

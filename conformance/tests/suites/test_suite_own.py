@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -65,6 +66,28 @@ def test_a_build_removes_vectors_without_a_contract_and_nobodys_own_files(own: P
     assert "removed vectors/bounds/Bounds.Gone_v1.json\n" in capsys.readouterr().out
     assert not (vectors / "bounds/Bounds.Gone_v1.json").exists()
     assert {name: (vectors / name).read_text() for name in texts} == texts
+
+
+@pytest.mark.parametrize("text", ['{"name": "mine", "digest": "1"}', "[1]", '{"operators'])
+def test_a_build_does_not_replace_an_index_that_no_build_wrote(text: str, own: Path, capsys: Capture) -> None:
+    vectors = own / "vectors"
+    shutil.rmtree(vectors)
+    vectors.mkdir()
+    (vectors / "index.json").write_text(text)
+    assert status_of(["vectors", "build"]) == 1
+    complaint = capsys.readouterr().err
+    assert "vectors/index.json: T004 no build wrote this file, so none replaces it\n    hint: move " in complaint
+    assert [file.name for file in vectors.iterdir()] == ["index.json"]
+    assert (vectors / "index.json").read_text() == text
+
+
+def test_a_build_replaces_a_damaged_index_that_a_build_wrote(own: Path) -> None:
+    index = own / "vectors/index.json"
+    right = index.read_text()
+    for damaged in ("<<<<<<< HEAD\n" + right, json.dumps(json.loads(right), indent=4), ""):
+        index.write_text(damaged)
+        assert status_of(["vectors", "build"]) == 0
+        assert index.read_text() == right
 
 
 SEQUENCES = """\

@@ -220,7 +220,7 @@ def test_what_is_given_up_on_does_not_hang_on_the_order_of_the_checks() -> None:
     assert tried(text, cases, timeout=0.2, jobs=3, shuffle="y").results == run.results
 
 
-def test_silence_costs_no_more_than_the_run_says() -> None:
+def test_silence_costs_no_more_than_the_run_says_and_it_says_what_costs_less() -> None:
     """A backend that is silent in one call out of three, wherever it is asked."""
     notes: list[str] = []
 
@@ -231,7 +231,10 @@ def test_silence_costs_no_more_than_the_run_says() -> None:
     silent = [replace(halved(6), id=f"{OPERATOR}::silent::{k}") for k in range(40)]
     options = RunOptions(backend=backend("sleeps_on_six"), profile="quick", timeout=0.2)
     run = run_trial(library(), corpus([*CASES, *silent]), options, Heard())
-    assert notes == ["no answer within 0.2 s; a silent backend is given up on after 26 timeouts, 5.2 s in all"]
+    (note,) = notes
+    said, sooner = note.rsplit("; ", 1)
+    assert said == "no answer within 0.2 s; a silent backend is given up on after 26 timeouts, 5.2 s in all"
+    assert sooner == "a smaller --timeout or `tally run -x` ends the run sooner"
     assert not run.conformant
     assert run.observations["seconds"] < 20
 

@@ -17,7 +17,15 @@ from conformance.vectors.frozen.derivation import keeps_pins
 from conformance.vectors.frozen.freeze import FreezeProgress, Frozen, freeze, no_progress, second_derivations
 from conformance.vectors.frozen.governance import governance
 from conformance.vectors.frozen.lock import LOCK_FILE, contract_digests, lock_of, lock_text, read_lock
-from conformance.vectors.frozen.vector_file import case_record, corpus_texts, index_of, vector_file
+from conformance.vectors.frozen.vector_file import (
+    INDEX_FILE,
+    Index,
+    case_record,
+    corpus_texts,
+    index_of,
+    index_record,
+    vector_file,
+)
 from conformance.vectors.jsontext import write_whole
 from conformance.vectors.questions.expand import expand_all
 
@@ -144,6 +152,11 @@ def _has_vectors(file: Path) -> bool:
     return isinstance(found, dict) and found.keys() >= {"cases", "contract", "format", "version"}
 
 
+def _is_index(data: bytes) -> bool:
+    """Whether a build wrote an index, which may be damaged or empty now."""
+    return not data or all(f'"{key}"'.encode() in data for key in index_record(Index({})))
+
+
 def write(library: Library, built: BuiltCorpus) -> tuple[str, ...]:
     """Write every file that differs and remove stale ones; return their paths, none if there is a problem."""
     if built.problems:
@@ -170,7 +183,14 @@ def build(
     only: frozenset[str] | None = None,
     agrees: Agrees = lambda _: True,
 ) -> tuple[BuiltCorpus, tuple[str, ...]]:
-    """Derive the corpus (see `regenerate`) and write the files that changed; write nothing if there is a problem."""
+    """Derive the corpus (see `regenerate`) and write the files that changed; write nothing if there is a problem.
+
+    Raises CorruptedCorpus where another program's index is in the way.
+    """
+    index = library.suite.vectors / INDEX_FILE
+    if index.is_file() and not _is_index(index.read_bytes()):
+        shown, hint = library.suite.path_text(index), "move it away, or name another folder of vectors in tally.toml"
+        raise CorruptedCorpus(shown, "no build wrote this file, so none replaces it", hint)
     built = regenerate(library, jobs, golden, progress, only, agrees)
     return built, write(library, built)
 
