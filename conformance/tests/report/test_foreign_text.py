@@ -67,8 +67,8 @@ def test_no_wrapped_word_of_a_backend_begins_a_line_of_the_report(pad: int) -> N
 
 
 def test_commands_print_through_one_function() -> None:
-    """click.echo and print take text as it is."""
+    """click.echo and print take text as it is; entry.py prints a fixed sentence, before the console is imported."""
     raw = re.compile(r"\bclick\.(?:s?echo)\(|(?<![\w.])print\(|sys\.std(?:out|err)\.write\(")
     for file in sorted((HOUSE / "cli").glob("*.py")):
-        if file.name != "console.py":
+        if file.name not in ("console.py", "entry.py"):
             assert not raw.search(file.read_text(encoding="utf-8")), file.name
