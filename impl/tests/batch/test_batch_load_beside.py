@@ -19,7 +19,6 @@ from impl.tests.batch.batch_database import agreed
 from impl.vectorized.batch.front.open import load_database as fast
 
 METHOD = "Batch.LoadDatabase"
-# A read-only mount, as even root may write in a folder that is read-only.
 CHILD = f"from {__name__} import told\nimport json, sys\nprint(json.dumps(told(*sys.argv[1:])))"
 
 
@@ -66,6 +65,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_in_wal_mode_is_read_where_nothing_can_be_written(folder: Path, tool: Callable[[str], str]) -> None:
     names = sorted(file.name for file in folder.glob("*.db"))
+    # A mount, because root may write in a folder that is read-only.
     mounts = [tool("bwrap"), "--dev-bind", "/", "/", "--ro-bind", str(folder), str(folder)]
     probe = subprocess.run([*mounts, "true"], stderr=subprocess.PIPE, text=True, check=False)
     if probe.returncode:  # a container may forbid it
