@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -62,11 +62,9 @@ class Outputs:
         """Refuse to write over what the run reads; raises CommandError."""
         # A folder that is the whole suite (vectors = ".") has room for reports too.
         folders = [folder for folder in (suite.spec, suite.vectors) if folder.resolve() != suite.root]
+        why = f"{suite.file.name}, the contracts and the vectors are inputs of the run"
         for path, place in self._named():
-            for read in (suite.file, *folders):
-                if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(read)):
-                    message = f"{suite.file.name}, the contracts and the vectors are inputs of the run"
-                    raise CommandError(place, "T005", message, "name a file elsewhere")
+            require_apart(path, [suite.file, *folders], place, why)
 
     def clear(self) -> None:
         """Remove the reports of an earlier run, so that they are not mistaken for those of a run that judges nothing.
@@ -117,6 +115,13 @@ class Outputs:
             assert output.path is not None
             made = page(output.format, records, observed, current_suite())
             write_page(made, output.path, f"--format {str(output)!r}")
+
+
+def require_apart(path: Path, read: Iterable[Path], place: str, why: str) -> None:
+    """Refuse to write a file that is one of those that a command reads, or below one; raises CommandError."""
+    for one in read:
+        if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(one)):
+            raise CommandError(place, "T005", why, "name a file elsewhere")
 
 
 def write_page(content: bytes, path: Path, place: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from conformance.cli.console import CommandError, say
 from conformance.cli.lint_outcome import require_clean_contracts
-from conformance.cli.outputs import STDOUT, output_option, print_report, write_page
+from conformance.cli.outputs import STDOUT, output_option, print_report, require_apart, write_page
 from conformance.cli.suite import current_suite, frozen_vectors, specification
 from conformance.contract.suite_file import schema_folder
 from conformance.report.comparison import Comparison, as_json, as_markdown, as_text, compare_manifests, compare_records
@@ -78,6 +78,7 @@ def show(files: Sequence[Path], format_: str, output: Path) -> int:
       tally report show reports/last/record.json
       tally report show a.json b.json --format html --output both.html
     """
+    _require_apart(output, files)
     records = _records(files)
     if len(records) > 1 and not FORMATS[format_].several:
         raise click.UsageError(f"--format {format_} shows one record; give one, or merge them first")
@@ -103,6 +104,7 @@ def compare(files: Sequence[Path], format_: str, output: Path) -> int:
     """
     if len(files) < 2:
         raise click.UsageError("compare needs two files or more")
+    _require_apart(output, files)
     found = [load(file, schema_folder(current_suite())) for file in files]
     records = [one for one in found if isinstance(one, StoredRecord)]
     manifests = [one for one in found if isinstance(one, Manifest)]
@@ -134,6 +136,7 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
       tally report merge part1.json part2.json --output record.json
       tally report merge parts/*.json --format junit --output junit.xml
     """
+    _require_apart(output, files)
     parts = _records(files)
     try:
         whole = merged([str(part.file) for part in parts], [part.record for part in parts])
@@ -146,6 +149,11 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
     write_page(_page(format_, [StoredRecord(output, whole, observed)]), output, f"--output {str(output)!r}")
     say(whole.sentence, err=True)
     return status_of(whole.verdict)
+
+
+def _require_apart(output: Path, files: Sequence[Path]) -> None:
+    if output != STDOUT:
+        require_apart(output, files, f"--output {str(output)!r}", "it is one of the records that are read")
 
 
 def _require_clean_contracts(whole: Record) -> None:

@@ -34,12 +34,13 @@ _FORMS: Final[Mapping[str, frozenset[str]]] = {  # by the first key: the other k
     "like": frozenset({"with", "set", "unset"}),
     "given": frozenset({"default"}),
 }
+_RECIPE: Final = "generated"  # a value below this key is a recipe, which has a {k} of its own
 _DTYPES: Final = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
 _TENSORS: Final = frozenset({"bool", "int8", "int16", "float16", "float32", "float64", *_DTYPES})
-# The keys of a map under one of these are names, never forms.
+# The keys of a map under one of these are names, never forms: {set: {repeat: 3}} sets what is called `repeat`.
 _NAMES: Final = frozenset({"set", "with", "fields", "result", "bases", "inputs", "outputs", "use", "decode", "state"})
 
-# The same below `vectors`, if the keys are inputs; a base has no key of its own that says so.
+# Below `vectors`, the keys of a map under one of these may be inputs; if all of them are, the map is no form either.
 _INPUTS: Final = frozenset({"matrix", "feed", "each", "vary", "sweep", "random"})
 
 
@@ -85,6 +86,7 @@ class _Writer:
         self.count = 0
         self.depth = 0
         self.size = 0
+        self.numbered = 0  # the forms around the current value that replace {k}
 
     def out(self, value: Any, at: ValuePath, to: ValuePath | None = None) -> Any:
         """A value from the file where every form is replaced."""
@@ -139,7 +141,11 @@ class _Writer:
         first = body.get("from")
         match body["repeat"]:
             case [unit, int(count)] if type(count) is int and count >= 0 and type(first) in (int, type(None)):
+                self.numbered += first is not None
+                if not self.numbered and _waits_for_number(unit):
+                    raise _Refused("{k} is in what is repeated, but nothing numbers the copies", "add `from: 1`")
                 unit = self.out(unit, (*at, "repeat", 0))
+                self.numbered -= first is not None
                 if isinstance(unit, str | list):
                     if (size := _extent(unit)[1] * count) > LONGEST:
                         raise _Refused(f"{size:,} letters and items, of at most {LONGEST:,} in all", "repeat it less")
@@ -305,6 +311,17 @@ def _form(value: Mapping[str, Any]) -> str:
     if len(value) == 1 and _TENSORS.issuperset(value):
         return "tensor"
     return next((name for name, beside in _FORMS.items() if name in value and value.keys() - {name} <= beside), "")
+
+
+def _waits_for_number(unit: Any) -> bool:
+    """Whether a text has {k} that no form or recipe in the unit replaces."""
+    if isinstance(unit, str):
+        return "{k}" in unit
+    if isinstance(unit, list):
+        return any(map(_waits_for_number, unit))
+    if not isinstance(unit, dict) or {"repeat", "from"} <= unit.keys():
+        return False
+    return any(_waits_for_number(part) for key, part in unit.items() if key != _RECIPE)
 
 
 def _numbered(unit: Any, numbers: Sequence[int]) -> Any:
