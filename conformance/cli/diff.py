@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from conformance.cli.console import CommandError
-from conformance.cli.outputs import output_option, write_page
+from conformance.cli.outputs import output_option, require_apart, write_page
 from conformance.cli.suite import current_suite
 from conformance.contract.revision import NoRevision, copy_revision
 from conformance.contract.suite import FILE, Suite
@@ -146,12 +146,14 @@ def command(old: str, new: str, certificates: Sequence[Path], cases: bool, forma
     """
     from conformance.report.suite_difference import SuiteDifference, as_json, as_markdown, as_text, difference_of
 
+    place = f"--output {str(output)!r}"
     statements = _statements(certificates)
+    require_apart(output, [Path(file) for file, _ in statements], place, "it is one of the files that are read")
     difference = difference_of(named_edition(old), named_edition(new), statements)
     writers: dict[str, Callable[[SuiteDifference, bool], str]] = {
         "json": as_json,
         "markdown": as_markdown,
         "text": as_text,
     }
-    write_page(writers[format_](difference, cases).encode(), output, f"--output {str(output)!r}")
+    write_page(writers[format_](difference, cases).encode(), output, place)
     return UNGOVERNED if difference.refused else GOVERNED

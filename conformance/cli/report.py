@@ -19,7 +19,7 @@ from conformance.report.merge import Unmergeable, merged, merged_observations
 from conformance.report.record import BrokenRecord, Record
 from conformance.report.stored import Manifest, StoredRecord, load
 from conformance.report.verdict import status_of
-from conformance.report.writer import FORMATS, page
+from conformance.report.writer import FORMATS, OBSERVATIONS, page
 from conformance.vectors.frozen.lock import contract_digests
 
 FINE: Final = 0
@@ -153,7 +153,8 @@ def merge(files: Sequence[Path], format_: str, output: Path) -> int:
 
 def _require_apart(output: Path, files: Sequence[Path]) -> None:
     if output != STDOUT:
-        require_apart(output, files, f"--output {str(output)!r}", "it is one of the records that are read")
+        read = [*files, *(file.parent / OBSERVATIONS for file in files)]
+        require_apart(output, read, f"--output {str(output)!r}", "it is one of the files that are read")
 
 
 def _require_clean_contracts(whole: Record) -> None:

@@ -94,6 +94,7 @@ def _beyond(error: str) -> BadExpression:
 
 
 _INDEX: Final = "the first index is 0; test size(list) first"
+_BULK: Final = "call a function that takes the whole list; docs/language.md, Expressions, has them"
 _VALUELESS: Final = (
     (r"divide by zero", "it divides by zero", "test the divisor first: `b == 0u || a / b < 9u`"),
     (r"modulus by zero", "it divides by zero", "test the divisor first: `b == 0u || a % b == 1u`"),
@@ -102,6 +103,7 @@ _VALUELESS: Final = (
     (r"Key not found in map : (.*)", "the map has no key {0}", "test `key in map` first"),
     (r"unsigned integer overflow", "a result is below 0 or above 18446744073709551615", "compare before you subtract"),
     (r"integer overflow", "a result is outside of int64", "compare before you add or subtract"),
+    (r"Iteration budget exceeded", "its comprehensions take more than 10,000 steps", _BULK),
 )
 
 

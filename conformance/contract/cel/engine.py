@@ -152,15 +152,17 @@ class _Lent(threading.local):
 _LENT: Final = _Lent()
 
 
-def evaluate(compiled: Any, activation: Any, plain: Callable[[Any], Any]) -> Any:
-    """The answer to an expression, converted by `plain`; None if the evaluation failed in any way.
+def evaluate(
+    compiled: Any, activation: Any, plain: Callable[[Any], Any], raised: Callable[[Exception], Any] = lambda _: None
+) -> Any:
+    """The answer to an expression, converted by `plain`; what `raised` makes of an exception, which is mostly None.
 
     Raises what `postponed` was given meanwhile.
     """
     try:
         found = plain(compiled.eval(activation))
-    except Exception:  # the engine raises RuntimeError; a named function may raise anything
-        found = None
+    except Exception as error:  # the engine raises RuntimeError; a named function may raise anything
+        found = raised(error)
     finally:
         for answer in _LENT.answers:
             answer.clear()

@@ -97,7 +97,7 @@ class Expression:
 
     def error(self, activation: Any) -> str:
         """Why there is no value, in the words of the engine; empty if there is one."""
-        return evaluate(self.compiled, activation, error_text) or ""
+        return str(evaluate(self.compiled, activation, error_text, str))
 
     def holds(self, activation: Any) -> bool:
         """Whether the value is exactly True; a failed evaluation gives a text, which is not."""

@@ -72,12 +72,14 @@ def test_every_format_goes_to_a_file_or_to_stdout_with_the_same_bytes(
 
 
 @pytest.mark.parametrize("name", ["show", "compare", "merge"])
-def test_no_record_that_is_read_is_written_over(name: str, tmp_path: Path, capsys: Capture) -> None:
+def test_no_file_that_is_read_is_written_over(name: str, tmp_path: Path, capsys: Capture) -> None:
     files = [put(tmp_path / "a.json", GREEN), put(tmp_path / "b.json", GREEN)]
     (tmp_path / "link").symlink_to("b.json")
-    assert report(name, *files, "--format", "html", "--output", str(tmp_path / "link")) == 2
-    assert "T005 it is one of the records that are read" in capsys.readouterr().err
+    for output in ("link", "observations.json"):
+        assert report(name, *files, "--format", "html", "--output", str(tmp_path / output)) == 2
+        assert "T005 it is one of the files that are read" in capsys.readouterr().err
     assert (tmp_path / "b.json").read_bytes() == encode_record(GREEN)
+    assert not (tmp_path / "observations.json").exists()
 
 
 def test_several_records_have_a_column_each_and_formats_of_one_record_refuse_them(

@@ -170,6 +170,15 @@ def test_each_certificate_file_says_for_what_it_lapses(suite: Path, capsys: Capt
         assert ": T020 " in capsys.readouterr().err
 
 
+def test_a_certificate_that_is_read_is_not_written_over(suite: Path, capsys: Capture) -> None:
+    certificate(suite, "valid", contract_digests(load_library(read_suite(suite))))
+    before = (suite / "valid.intoto.json").read_bytes()
+    arguments = ["diff", "HEAD", ".", "--certificate", ".", "--output", "valid.intoto.json"]
+    assert status_of(arguments) == 2
+    assert "T005 it is one of the files that are read" in capsys.readouterr().err
+    assert (suite / "valid.intoto.json").read_bytes() == before
+
+
 def test_nothing_of_the_suite_or_the_repository_runs(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

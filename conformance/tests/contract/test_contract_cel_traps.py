@@ -12,7 +12,7 @@ from cel_expr_python import cel
 
 from conformance.codec.form import form_of
 from conformance.codec.scalar import IllTyped
-from conformance.contract.cel.advice import BadExpression
+from conformance.contract.cel.advice import BadExpression, without_value
 from conformance.contract.cel.engine import engine_function
 from conformance.contract.cel.expression import TYPE_NAMES, Environment, environment
 from conformance.contract.cel.functions import Function
@@ -157,6 +157,8 @@ def test_a_comprehension_beyond_ten_thousand_steps_is_not_true_and_a_named_funct
     bulk = "numbers.all(number, number < 30000u)"
     assert holds(env, bulk, numbers=short)
     assert not holds(env, bulk, numbers=long)
+    error = env.compile(bulk).error(env.bind({**NATIVE, "numbers": long}))
+    assert without_value(error)[0] == "its comprehensions take more than 10,000 steps"
     assert holds(env, "all_below(numbers, 30000u)", numbers=long)
 
 

@@ -81,6 +81,17 @@ def test_a_build_does_not_replace_an_index_that_no_build_wrote(text: str, own: P
     assert (vectors / "index.json").read_text() == text
 
 
+def test_a_build_says_why_a_postcondition_has_no_value(own: Path, capsys: Capture) -> None:
+    contract = own / "spec/bounds/Bounds.Clamp_v1.yaml"
+    text = contract.read_text()
+    contract.write_text(text.replace("result.clamped == (value", "result.clamped / 0u == (value"))
+    assert contract.read_text() != text
+    assert status_of(["vectors", "build"]) == 1
+    complaint = " ".join(capsys.readouterr().err.split())
+    assert ": V004 " in complaint
+    assert " has no value: it divides by zero hint: test the divisor first: " in complaint
+
+
 def test_a_build_replaces_a_damaged_index_that_a_build_wrote(own: Path) -> None:
     index = own / "vectors/index.json"
     right = index.read_text()

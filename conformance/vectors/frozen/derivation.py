@@ -14,6 +14,7 @@ from conformance.backend.resolve import resolve
 from conformance.codec.codebook import Codebook
 from conformance.codec.framing import DIALECTS, Dialect
 from conformance.codec.scalar import show_path
+from conformance.contract.cel.advice import without_value
 from conformance.contract.types import ListOf, Type
 from conformance.contract.yaml.source import Problem
 from conformance.vectors.case import (
@@ -33,7 +34,7 @@ from conformance.vectors.case import (
 )
 from conformance.vectors.compact import compact, compact_list
 from conformance.vectors.conversation.accumulate import AccumulatedRun, accumulate, window_of
-from conformance.vectors.conversation.contradiction import Contradiction
+from conformance.vectors.conversation.contradiction import Contradiction, evaluation_error
 from conformance.vectors.conversation.difference import difference, first_difference, tree_difference, undecodable
 from conformance.vectors.conversation.exchange import Exchange, Transcript, exchanges, may_share, runs_alone
 from conformance.vectors.conversation.state_tracking import StateTransition
@@ -209,8 +210,13 @@ def complaints(
         hint = "an input that no guard refuses is judged only inside the contract's `domain`"
         yield Problem(question.position, "V006", f"{where}: the inputs lie outside the domain", hint)
     for clause in found.postconditions:
-        message = f"{where}: the reference's result breaks the postcondition {clause.id} ({clause.position})"
-        yield Problem(question.position, "V004", message, f"the result is {observed.fields!r:.300}")
+        named = f"the postcondition {clause.id} ({clause.position})"
+        if error := evaluation_error(clause, situation, codebook):
+            message, hint = without_value(error)
+            yield Problem(question.position, "V004", f"{where}: {named} has no value: {message}", hint)
+        else:
+            message = f"{where}: the reference's result breaks {named}"
+            yield Problem(question.position, "V004", message, f"the result is {observed.fields!r:.300}")
     for clause in found.invariants:
         message = f"{where}: the state afterwards breaks the invariant {clause.id} ({clause.position})"
         yield Problem(question.position, "V004", message, f"the state is {situation.after!r:.300}")
