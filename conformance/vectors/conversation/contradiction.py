@@ -79,11 +79,13 @@ def contradiction(situation: StateTransition, codebook: Codebook) -> Contradicti
     return contradictions_of(contract, "", lambda one: one.holds(call), lambda one: one.holds(result), situation.broken)
 
 
-def evaluation_error(clause: Clause, situation: StateTransition, codebook: Codebook) -> str:
-    """The engine's error for a postcondition of a result that has no value; empty if it has one."""
+def evaluation_error(condition: Guard | Clause, situation: StateTransition, codebook: Codebook) -> str:
+    """The engine's error for a guard, or a postcondition of a result, that has no value; empty if it has one."""
     contract = codebook[situation.exchange.operator].contract
     given = contract.environment.bindings(situation.inputs)
-    return clause.expression.error(contract.result_environment.activation(given, situation.result or {}))
+    if isinstance(condition, Guard):
+        return condition.expression.error(contract.environment.activation(given))
+    return condition.expression.error(contract.result_environment.activation(given, situation.result or {}))
 
 
 def follows(

@@ -204,7 +204,11 @@ def complaints(
     if found.decision:
         failed = isinstance(observed, ObservedFailure)
         said = f"fails with {observed.code}" if failed else "answers with a result"
-        yield Problem(question.position, "V005", f"{where}: {found.predicted}, but the reference {said}")
+        predicted, hint = found.predicted, ""
+        if found.guard and (error := evaluation_error(found.guard, situation, codebook)):
+            why, hint = without_value(error)
+            predicted += f" because it has no value ({why})"
+        yield Problem(question.position, "V005", f"{where}: {predicted}, but the reference {said}", hint)
         return
     if found.domain:
         hint = "an input that no guard refuses is judged only inside the contract's `domain`"
