@@ -97,6 +97,7 @@ def test_a_build_does_not_replace_an_index_that_no_build_wrote(text: str, own: P
             r" \(it divides by zero\), but the reference answers with a result",
         ),
     ],
+    ids=["postcondition", "guard"],
 )
 def test_a_build_says_why_a_condition_has_no_value(
     old: str, new: str, complaint: str, own: Path, capsys: Capture
