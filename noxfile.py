@@ -129,7 +129,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def mutation(session: nox.Session) -> None:
-    """Change the reference in one place at a time and list what no quick case notices; `-- PATH` for a part of it."""
+    """Change a Python backend in one place at a time, list what no quick case notices; `-- PATH` for a part of it."""
     install(session, ".")
     session.run("python", str(Path(".ci") / "mutation.py"), *session.posargs)
 

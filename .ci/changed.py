@@ -1,4 +1,7 @@
-"""The reference with one change, as a backend: `python .ci/changed.py FILE NUMBER` serves it on stdin and stdout."""
+"""A bundled Python backend with one change: `python .ci/changed.py FILE NUMBER` serves it on stdin and stdout.
+
+The backend is that of the file's folder: impl/reference or impl/vectorized.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ OPPOSITES: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.BitXor: ast.BitOr,
 }  # fmt: skip
+OTHERS: Final = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}  # functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
             for place in range(len(values)):
                 rest = values[:place] + values[place + 1 :]
                 yield Change(line, f"without operand {place}", partial(setattr, node, "values", rest + rest[:1]))
+        case ast.Call(func=ast.Name(id=name) as called) if name in OTHERS:
+            yield Change(line, f"{name} becomes {OTHERS[name]}", partial(setattr, called, "id", OTHERS[name]))
         case ast.Constant(value=bool() as value):
             yield Change(line, f"{value} becomes {not value}", partial(setattr, node, "value", not value))
         case ast.Constant(value=int() as number):
@@ -96,7 +102,7 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
         if not isinstance(block, list):
             continue
         for place, statement in enumerate(block):
-            if isinstance(statement, ast.Raise | ast.AugAssign | ast.Delete) or _is_call(statement):
+            if isinstance(statement, _LEFT_OUT) or _is_call(statement):
                 yield Change(statement.lineno, "without the statement", partial(block.__setitem__, place, ast.Pass()))
 
 
@@ -107,6 +113,9 @@ def _of_fewer(node: ast.AST, items: ast.expr) -> Iterator[Change]:
         yield Change(items.lineno, said, partial(setattr, node, "iter", fewer))
 
 
+_LEFT_OUT: Final = (ast.Raise, ast.AugAssign, ast.Delete, ast.Continue, ast.Break)
+
+
 def _name(op: ast.AST) -> str:
     return type(op).__name__
 
@@ -115,7 +124,7 @@ def _is_call(statement: ast.AST) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
-# -- the reference with one change
+# -- the backend with one change
 
 
 def changed(file: Path, number: int) -> CodeType:
@@ -139,11 +148,11 @@ class Changed(MetaPathFinder, Loader):
 
 
 def serve(file: Path, number: int) -> int:
-    """Serve the reference with one change, on stdin and stdout."""
+    """Serve the backend of a file with one change, on stdin and stdout."""
     sys.meta_path.insert(0, Changed(".".join(file.with_suffix("").parts), changed(file, number)))
     from impl.serve import main as serving
 
-    return serving(["reference"])
+    return serving([file.parts[1]])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The chore that changes the reference in one place at a time: `nox -s mutation`."""
+"""The chore that changes a bundled backend in one place at a time: `nox -s mutation`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from conformance.trial.client import attempt
 from conformance.trial.mutants.run import footprints
 
 FILE = Path("impl", "reference", "data", "seeded_block_permute.py")
+OTHER = Path("impl", "vectorized", "block_order.py")
 SAMPLE = '''
 def first(items: list[int], most: int = 3) -> int:
     """Docs stay."""
@@ -56,11 +57,14 @@ def test_every_change_is_another_program(chore: ModuleType) -> None:
     assert all("ValueError(most + 1)" in program for program in programs if "raise" in program)
 
 
-def test_a_changed_reference_is_a_backend_with_one_mistake(chore: ModuleType) -> None:
-    every = chore.changes(ast.parse((ROOT / FILE).read_bytes()))
-    chosen = next(number for number, change in enumerate(every) if change.said == "Mod becomes FloorDiv")
-    served = f"{sys.executable} -P {ROOT / '.ci' / 'changed.py'} {FILE} {chosen}"
-    assert attempt(served, cases_of(ORDER), codebook()).wrong
+@pytest.mark.parametrize(("file", "said"), [(FILE, "Mod becomes FloorDiv"), (OTHER, "NotEq becomes Eq")], ids=str)
+def test_a_changed_file_is_a_backend_with_one_mistake(file: Path, said: str, chore: ModuleType) -> None:
+    every = chore.changes(ast.parse((ROOT / file).read_bytes()))
+    chosen = next(number for number, change in enumerate(every) if change.said == said)
+    served = f"{sys.executable} -P {ROOT / '.ci' / 'changed.py'} {file} {chosen}"
+    tried = attempt(served, cases_of(ORDER), codebook())
+    assert tried.wrong
+    assert not tried.refusal
 
 
 def test_what_no_case_notices_is_listed_with_its_place(chore: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
