@@ -26,7 +26,8 @@ OPPOSITES: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.BitXor: ast.BitOr,
 }  # fmt: skip
-OTHERS: Final = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}  # functions
+FUNCTIONS: Final = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}
+REMOVED: Final = (ast.Raise, ast.AugAssign, ast.Delete, ast.Continue, ast.Break)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
             for place in range(len(values)):
                 rest = values[:place] + values[place + 1 :]
                 yield Change(line, f"without operand {place}", partial(setattr, node, "values", rest + rest[:1]))
-        case ast.Call(func=ast.Name(id=name) as called) if name in OTHERS:
-            yield Change(line, f"{name} becomes {OTHERS[name]}", partial(setattr, called, "id", OTHERS[name]))
+        case ast.Call(func=ast.Name(id=name) as called) if name in FUNCTIONS:
+            yield Change(line, f"{name} becomes {FUNCTIONS[name]}", partial(setattr, called, "id", FUNCTIONS[name]))
         case ast.Constant(value=bool() as value):
             yield Change(line, f"{value} becomes {not value}", partial(setattr, node, "value", not value))
         case ast.Constant(value=int() as number):
@@ -102,7 +103,7 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
         if not isinstance(block, list):
             continue
         for place, statement in enumerate(block):
-            if isinstance(statement, _LEFT_OUT) or _is_call(statement):
+            if isinstance(statement, REMOVED) or _is_call(statement):
                 yield Change(statement.lineno, "without the statement", partial(block.__setitem__, place, ast.Pass()))
 
 
@@ -111,9 +112,6 @@ def _of_fewer(node: ast.AST, items: ast.expr) -> Iterator[Change]:
     for said, part in (("the first item alone", "[:1]"), ("not the last", "[:-1]"), ("not the first", "[1:]")):
         fewer = ast.parse(f"list({ast.unparse(items)}){part}", mode="eval").body
         yield Change(items.lineno, said, partial(setattr, node, "iter", fewer))
-
-
-_LEFT_OUT: Final = (ast.Raise, ast.AugAssign, ast.Delete, ast.Continue, ast.Break)
 
 
 def _name(op: ast.AST) -> str:

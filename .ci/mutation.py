@@ -63,7 +63,7 @@ def is_noticed(file: Path, number: int, cases: Sequence[Case]) -> bool:
 
 
 def declared_by(backend: str) -> Sequence[Case]:
-    """The cases that call nothing but operators of a bundled backend."""
+    """The cases whose operators a bundled backend has."""
     codebook, cases = corpus()
     process, hello = driver_of(backend, codebook).start()
     process.kill()
@@ -71,7 +71,7 @@ def declared_by(backend: str) -> Sequence[Case]:
 
 
 def unnoticed(file: Path, covered: CoveredFunctions | None, jobs: int) -> Iterator[str]:
-    """A line for each change of a file that no case notices; without `covered` every case of the backend is asked."""
+    """A line for each change of a file that no case notices; without `covered` it asks every case of the backend."""
     text = (ROOT / file).read_text("utf-8")
     tree = ast.parse(text)
     # By digest, so that cases of many groups come early: the first group that reaches a change mostly notices it.
@@ -81,9 +81,10 @@ def unnoticed(file: Path, covered: CoveredFunctions | None, jobs: int) -> Iterat
         number, change = numbered
         if number % SHOWN == 0:
             print(f"{file}: change {number}", file=sys.stderr)
-        within = around(tree, change.line, file) if covered else frozenset()
-        asked = [case for case in cases if covered is None or not within or covered.runs(case.id, within)]
-        if is_noticed(file, number, asked):
+        reaching = cases
+        if covered is not None and (within := around(tree, change.line, file)):
+            reaching = [case for case in cases if covered.runs(case.id, within)]
+        if is_noticed(file, number, reaching):
             return ""
         return f"{file}:{change.line} {number}: {change.said} | {text.splitlines()[change.line - 1].strip()}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,7 @@ from conformance.tests.mutant_results import ORDER, cases_of, codebook
 from conformance.tests.processes import ROOT
 from conformance.trial.client import attempt
 from conformance.trial.mutants.run import footprints
+from conformance.vectors.case import Case
 
 FILE = Path("impl", "reference", "data", "seeded_block_permute.py")
 OTHER = Path("impl", "vectorized", "block_order.py")
@@ -24,6 +26,8 @@ def first(items: list[int], most: int = 3) -> int:
     kept = [one for one in items[1:most] if one != 2]
     kept.sort()
     for one in kept:
+        if one == most:
+            continue
         most += one
     return max(kept, default=-1) if kept else {"none": 0, "one": 1}["none"]
 '''
@@ -53,6 +57,8 @@ def test_every_change_is_another_program(chore: ModuleType) -> None:
     assert any("if one < 2]" in program for program in programs)
     assert any("for one in list(items[1:most])[:1] if" in program for program in programs)
     assert any("for one in list(kept)[1:]:" in program for program in programs)
+    assert any("return min(kept, default=-1)" in program for program in programs)
+    assert any("continue" not in program for program in programs)
     assert all("list[int]" in program for program in programs)
     assert all("ValueError(most + 1)" in program for program in programs if "raise" in program)
 
@@ -76,3 +82,21 @@ def test_what_no_case_notices_is_listed_with_its_place(chore: ModuleType, monkey
     (never,) = [line for line in listed if ": always False | if len(epoch_seed) != 16:" in line]
     assert never.startswith(f"{FILE}:29 ")
     assert not [line for line in listed if "Mod becomes FloorDiv" in line]
+
+
+def test_a_backend_without_footprints_is_asked_every_case_of_its_own_operators(
+    chore: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, foreign = cases_of(ORDER)[:1], cases_of("Stream.FiringCounts")[:1]
+    asked: list[list[str]] = []
+
+    def noticed(file: Path, number: int, cases: Sequence[Case]) -> bool:
+        asked.append([case.id for case in cases])
+        return number > 0
+
+    monkeypatch.setattr(chore, "corpus", lambda: (codebook(), (*own, *foreign)))
+    monkeypatch.setattr(chore, "is_noticed", noticed)
+    (listed,) = chore.unnoticed(OTHER, None, 1)
+    assert listed.startswith(f"{OTHER}:")
+    assert all(ids == [case.id for case in own] for ids in asked)
+    assert len(asked) == len(chore.changes(ast.parse((ROOT / OTHER).read_bytes())))
